@@ -1,0 +1,176 @@
+# mod_kastats, mod_kapolicy and kaadvisor.  Everything built goes to build/.
+#
+#   make            build            make check       build and test
+#   make deps       install needs    make check-asan  unit tests, sanitized
+#   make demo       the main job     make bench       speed, as ratios
+#   make install    DESTDIR, PREFIX  make fuzz        bounded fuzzing
+
+BUILD  ?= build
+PREFIX ?= /usr/local
+PYTHON ?= /usr/bin/python3
+CC     ?= cc
+SAN    ?=
+VERSION := 0.1.0
+
+# ---- what must be there: command or file -> Debian package ------------------
+DEPS := gcc make pkg-config apache2-bin apache2-dev libapr1-dev \
+        libaprutil1-dev libarchive-dev libjansson-dev libcmocka-dev \
+        python3-pytest bzip2 xz-utils zstd
+DEPS_MISSING = $(shell dpkg-query -W -f '$${db:Status-Abbrev} $${Package}\n' \
+        $(DEPS) 2>/dev/null | awk '$$1 == "ii" {print $$2}' | \
+        sed 's/:.*//' | sort -u > /tmp/.ka-deps.$$$$; \
+        printf '%s\n' $(DEPS) | sort -u | comm -23 - /tmp/.ka-deps.$$$$; \
+        rm -f /tmp/.ka-deps.$$$$)
+
+# ---- flags ------------------------------------------------------------------
+CFLAGS   ?= -O2 -g
+WARN     := -Wall -Wextra -Werror
+STD      := -std=c11 -D_GNU_SOURCE
+SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer \
+            -fno-sanitize-recover=all)
+APR_CFLAGS  = $(shell apr-1-config --includes --cppflags)
+APR_LIBS    = $(shell apr-1-config --link-ld --libs)
+HTTPD_CFLAGS = -I$(shell apxs -q INCLUDEDIR) \
+              $(shell apu-1-config --includes)
+ADV_CFLAGS  = $(shell pkg-config --cflags libarchive jansson)
+ADV_LIBS    = $(shell pkg-config --libs libarchive jansson) -lm -lpthread
+BASE_CFLAGS = $(STD) $(CFLAGS) $(WARN) $(SANFLAGS) -MMD -MP
+
+# ---- lists ------------------------------------------------------------------
+CORE_SRC := $(wildcard modules/core/*.c)
+ADV_SRC  := $(wildcard advisor/*.c advisor/*/*.c)
+UNIT_SRC := $(wildcard test/unit/test_*.c)
+KASTATS_SRC := $(wildcard modules/kastats/*.c)
+
+CORE_OBJ := $(CORE_SRC:%.c=$(BUILD)/%.o)
+ADV_OBJ  := $(ADV_SRC:%.c=$(BUILD)/%.o)
+LIB_OBJ  := $(CORE_OBJ) $(filter-out $(BUILD)/advisor/main.o,$(ADV_OBJ))
+UNIT_BIN := $(UNIT_SRC:%.c=$(BUILD)/%)
+KASTATS_OBJ := $(KASTATS_SRC:%.c=$(BUILD)/%.o)
+MODULES  := $(if $(KASTATS_SRC),$(BUILD)/mod_kastats.so)
+
+.PHONY: all deps demo check check-unit check-e2e check-asan bench fuzz \
+        install uninstall clean
+.SECONDARY:
+
+all: $(BUILD)/kaadvisor $(MODULES)
+
+$(BUILD)/kaadvisor: $(ADV_OBJ) $(CORE_OBJ)
+	$(CC) $(SANFLAGS) -o $@ $^ $(APR_LIBS) $(ADV_LIBS)
+
+$(BUILD)/mod_kastats.so: $(KASTATS_OBJ) $(CORE_OBJ)
+	$(CC) $(SANFLAGS) -shared -o $@ $^
+
+# Only modules/<module>/ sees httpd's headers.
+$(BUILD)/modules/kastats/%.o: modules/kastats/%.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE_CFLAGS) $(APR_CFLAGS) $(HTTPD_CFLAGS) -Imodules/core \
+	    -fPIC -fvisibility=hidden -c -o $@ $<
+
+# Core and advisor get no httpd include path: a slip does not compile.
+$(BUILD)/modules/core/%.o: modules/core/%.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE_CFLAGS) $(APR_CFLAGS) -fPIC -c -o $@ $<
+
+$(BUILD)/advisor/%.o: advisor/%.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE_CFLAGS) $(APR_CFLAGS) $(ADV_CFLAGS) \
+	    -DKA_VERSION='"$(VERSION)"' -Imodules/core -Iadvisor -c -o $@ $<
+
+$(BUILD)/test/unit/%.o: test/unit/%.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE_CFLAGS) $(APR_CFLAGS) $(ADV_CFLAGS) \
+	    -Imodules/core -Iadvisor -c -o $@ $<
+
+$(BUILD)/test/unit/test_%: $(BUILD)/test/unit/test_%.o $(LIB_OBJ)
+	$(CC) $(SANFLAGS) -o $@ $^ $(APR_LIBS) $(ADV_LIBS) -lcmocka
+
+# ---- targets ----------------------------------------------------------------
+deps:
+	@missing="$(strip $(DEPS_MISSING))"; \
+	if [ -z "$$missing" ]; then exit 0; fi; \
+	if [ "$$(id -u)" = 0 ]; then \
+	    echo "Installing: $$missing" && \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+	    apt-get install -y -qq --no-install-recommends $$missing; \
+	else \
+	    echo "Missing packages. Run this, then try again:" >&2; \
+	    echo "  sudo apt-get install -y $$missing" >&2; exit 1; \
+	fi
+
+# The packages may have just come: a new make sees their flags.
+check: deps
+	@$(MAKE) --no-print-directory check-unit check-e2e
+
+check-unit: $(UNIT_BIN)
+	@status=0; for t in $(sort $(UNIT_BIN)); do \
+	    echo "== $$t"; $$t 2>&1 || status=1; done; exit $$status
+
+check-e2e: all
+	$(PYTHON) -B -m pytest -q -p no:cacheprovider test/e2e
+
+check-asan: deps
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan CFLAGS='-O1 -g' \
+	    SAN=address,undefined all check-unit
+
+# ---- the main job, on a log excerpt that comes with the project ------------
+demo: deps
+	@$(MAKE) --no-print-directory all
+	@BUILD=$(BUILD) sh test/demo.sh
+
+bench: deps
+	@$(MAKE) --no-print-directory all
+	@BUILD=$(BUILD) PYTHON=$(PYTHON) sh test/bench/bench.sh
+
+# ---- bounded fuzzing: FUZZ_SECONDS for each target --------------------------
+FUZZ_SECONDS ?= 60
+FUZZ_SRC := $(wildcard test/fuzz/fuzz_*.c)
+FUZZ_BIN := $(FUZZ_SRC:%.c=$(BUILD)/fuzz/%)
+FUZZ_LIB := $(CORE_SRC) $(filter-out advisor/main.c,$(ADV_SRC))
+
+$(BUILD)/fuzz/test/fuzz/%: test/fuzz/%.c $(FUZZ_LIB)
+	@mkdir -p $(@D)
+	clang $(STD) -O1 -g -fsanitize=fuzzer,address,undefined \
+	    -fno-sanitize-recover=all -DKA_VERSION='"$(VERSION)"' \
+	    $(APR_CFLAGS) $(ADV_CFLAGS) -Imodules/core -Iadvisor -o $@ $^ \
+	    $(APR_LIBS) $(ADV_LIBS)
+
+fuzz: deps
+	@command -v clang >/dev/null || { echo "make fuzz needs clang and" \
+	    "libclang-rt-14-dev (apt-get install)" >&2; exit 1; }
+	@$(MAKE) --no-print-directory $(FUZZ_BIN)
+	@for f in $(FUZZ_BIN); do \
+	    c=$(BUILD)/fuzz/corpus/$$(basename $$f); mkdir -p $$c; \
+	    echo "== $$f, $(FUZZ_SECONDS) s"; \
+	    $$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 \
+	        -verbosity=0 -print_final_stats=1 \
+	        -artifact_prefix=$(BUILD)/fuzz/ $$c || exit 1; \
+	done
+
+# ---- installation -----------------------------------------------------------
+INSTALL   = install
+LIBEXEC   = $(shell apxs -q LIBEXECDIR)
+DOCDIR    = $(PREFIX)/share/doc/kaadvisor
+
+install: all
+	$(INSTALL) -D -m 0755 $(BUILD)/kaadvisor \
+	    $(DESTDIR)$(PREFIX)/bin/kaadvisor
+	$(INSTALL) -d $(DESTDIR)$(DOCDIR)
+	$(INSTALL) -m 0644 README.md LICENSE $(wildcard conf-samples/*) \
+	    $(DESTDIR)$(DOCDIR)
+	@for m in $(MODULES); do \
+	    echo "$(INSTALL) $$m $(DESTDIR)$(LIBEXEC)"; \
+	    $(INSTALL) -D -m 0644 $$m \
+	        $(DESTDIR)$(LIBEXEC)/$$(basename $$m) || exit 1; done
+
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/kaadvisor
+	rm -rf $(DESTDIR)$(DOCDIR)
+	@for m in $(MODULES); do \
+	    rm -f $(DESTDIR)$(LIBEXEC)/$$(basename $$m); done
+
+clean:
+	rm -rf $(BUILD)
+
+-include $(CORE_OBJ:.o=.d) $(ADV_OBJ:.o=.d) $(UNIT_BIN:=.d) \
+         $(KASTATS_OBJ:.o=.d)

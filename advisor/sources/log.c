@@ -1,0 +1,226 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE.
+ *
+ * ka_log_read: files -> lines -> requests -> in order -> the caller.
+ *
+ *     ka_logfiles --line--> ka_classifier --request--> ka_reorder --> take
+ */
+#include "log.h"
+
+#include <string.h>
+#include <apr_strings.h>
+
+#include "log_classify.h"
+#include "log_detect.h"
+#include "log_files.h"
+#include "log_reorder.h"
+#include "log_skipped.h"
+
+typedef struct reading {
+    ka_source_info *info;
+    ka_request_fn *take;
+    void *context;
+    const ka_log_options *options;
+    ka_logfiles *files;
+    const ka_logformat *format;
+    ka_classifier *classifier;
+    apr_pool_t *pool; /* of what info and errors point to */
+} reading;
+
+static void hand_on(void *context, const ka_request *request)
+{
+    reading *self = context;
+
+    if (self->info->requests++ == 0) {
+        self->info->first_us = request->begin_us;
+    }
+    self->info->last_us = request->begin_us;
+    self->take(self->context, request);
+}
+
+/* ---- format ------------------------------------------------------------ */
+
+static apr_status_t detect(reading *self, const char **error)
+{
+    const ka_log_sample *samples;
+    size_t n;
+    apr_status_t status =
+        ka_logfiles_sample(self->files, error, &samples, &n);
+
+    if (status != APR_SUCCESS) {
+        return status;
+    }
+    return ka_log_detect(&self->format, error, samples, n, self->pool);
+}
+
+static apr_status_t choose_format(reading *self, const char **error)
+{
+    ka_source_info *info = self->info;
+    ka_logformat *named = NULL;
+    apr_status_t status;
+
+    if (self->options->log_format) {
+        status = ka_logformat_compile(&named, error,
+                                      self->options->log_format, self->pool);
+        self->format = named;
+    }
+    else {
+        status = detect(self, error);
+        info->log_format_detected = status == APR_SUCCESS;
+    }
+    if (status == APR_SUCCESS) {
+        info->log_format = ka_logformat_name(self->format);
+        info->log_format_text = ka_logformat_text(self->format);
+        info->fields = ka_logformat_fields(self->format);
+        info->clock_us = ka_logformat_clock_us(self->format);
+        info->service_clock_us = ka_logformat_service_us(self->format);
+    }
+    return status;
+}
+
+/* ---- reading ----------------------------------------------------------- */
+
+static apr_status_t read_lines(reading *self, const char **error,
+                               apr_pool_t *pool)
+{
+    const ka_log_options *options = self->options;
+    ka_source_info *info = self->info;
+    ka_reorder *order = ka_reorder_make(KA_LOG_WINDOW_US, KA_LOG_WINDOW_LINES,
+                                        hand_on, self, pool);
+    const ka_logline *line;
+    apr_status_t status;
+
+    self->classifier = ka_classifier_make(info->fields, options->vhost,
+                                          options->since_us,
+                                          options->until_us, self->pool);
+    while ((status = ka_logfiles_next(self->files, error, &line))
+           == APR_SUCCESS) {
+        ka_request request;
+        ka_excluded why;
+
+        if (!ka_classify(self->classifier, &request, &why, line)) {
+            info->excluded[why]++;
+        }
+        else if (ka_reorder_add(order, &request)) {
+            info->late++;
+        }
+    }
+    ka_reorder_flush(order);
+    ka_classifier_vhosts(self->classifier, &info->vhosts, &info->vhost_n);
+    return status == APR_EOF ? APR_SUCCESS : status;
+}
+
+/* ---- verdict ----------------------------------------------------------- */
+
+static const char *mostly_skipped(const reading *self)
+{
+    const ka_source_info *info = self->info;
+
+    return apr_psprintf(
+        self->pool,
+        "%" APR_UINT64_T_FMT " of %" APR_UINT64_T_FMT " lines do not follow "
+        "the log format %s (%s), for example:\n%s%s",
+        (apr_uint64_t)info->skipped, (apr_uint64_t)info->lines,
+        info->log_format, info->log_format_text,
+        ka_log_samples_text(info, self->pool),
+        info->log_format_detected
+            ? "The first lines follow it, the rest does not: read files of "
+              "different formats one by one, or pass the LogFormat line that "
+              "wrote them: --log-format 'LogFormat \"...\"'."
+            : "Compare --log-format with the LogFormat or CustomLog line that "
+              "wrote the log, or leave it out to have the format detected.");
+}
+
+static const char *all_excluded(const reading *self)
+{
+    const char *text = apr_psprintf(
+        self->pool,
+        "no request is left: all %" APR_UINT64_T_FMT " lines that were read "
+        "are kept apart (",
+        (apr_uint64_t)self->info->parsed);
+    const char *comma = "";
+
+    for (int kind = 0; kind < KA_EXCLUDED_N; kind++) {
+        if (self->info->excluded[kind]) {
+            text = apr_psprintf(
+                self->pool, "%s%s%s %" APR_UINT64_T_FMT, text, comma,
+                ka_excluded_name((ka_excluded)kind),
+                (apr_uint64_t)self->info->excluded[kind]);
+            comma = ", ";
+        }
+    }
+    return apr_pstrcat(self->pool, text,
+                       "); check --vhost, --since and --until, or name "
+                       "another log",
+                       NULL);
+}
+
+static apr_status_t verdict(const reading *self, const char **error)
+{
+    const ka_source_info *info = self->info;
+
+    if (info->skipped > info->lines / 2) {
+        *error = mostly_skipped(self);
+        return APR_EINVAL;
+    }
+    if (info->requests) {
+        return APR_SUCCESS;
+    }
+    *error = info->parsed ? all_excluded(self)
+                          : "no line to read; check that the log files named "
+                            "are not empty";
+    return APR_EOF;
+}
+
+static apr_status_t read_all(reading *self, const char **error,
+                             const char *const *paths, size_t path_n,
+                             apr_pool_t *pool)
+{
+    apr_status_t status =
+        ka_logfiles_open(&self->files, error, self->info, self->options, paths,
+                         path_n, pool, self->pool);
+
+    if (status == APR_SUCCESS) {
+        status = choose_format(self, error);
+    }
+    if (status == APR_SUCCESS) {
+        status = ka_logfiles_order(self->files, error, self->format);
+    }
+    if (status == APR_SUCCESS) {
+        status = read_lines(self, error, pool);
+    }
+    if (status == APR_SUCCESS) {
+        status = verdict(self, error);
+    }
+    if (status == APR_EOF && self->info->damaged_n) {
+        *error = apr_pstrcat(self->pool, *error, "\n",
+                             self->info->damaged[0], NULL);
+    }
+    return status;
+}
+
+apr_status_t ka_log_read(ka_source_info *info, const char **error,
+                         const ka_log_options *options,
+                         const char *const *paths, size_t path_n,
+                         ka_request_fn *take, void *context,
+                         apr_pool_t *pool)
+{
+    reading self = {.info = info,
+                    .take = take,
+                    .context = context,
+                    .options = options,
+                    .pool = pool};
+    apr_pool_t *scratch;
+    apr_status_t status;
+
+    memset(info, 0, sizeof(*info));
+    info->kind = "log";
+    info->files = apr_pcalloc(pool, (path_n + 1) * sizeof(*paths));
+    for (; info->file_n < path_n; info->file_n++) {
+        info->files[info->file_n] = apr_pstrdup(pool, paths[info->file_n]);
+    }
+    *error = "";
+    apr_pool_create(&scratch, pool);
+    status = read_all(&self, error, paths, path_n, scratch);
+    apr_pool_destroy(scratch);
+    return status;
+}

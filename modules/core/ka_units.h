@@ -21,9 +21,9 @@
 #define KA_UNITS_BUFFER 32
 
 /**
- * Parses a duration: `5`, `2.5`, `400ms`, `250us`, `1h`, `1.5min`, `.5`.  A bare
- * number is seconds, as in httpd's KeepAliveTimeout.  Units: us, ms, s, m or
- * min, h, d; case-insensitive.
+ * Parses a duration: `5`, `2.5`, `.5`, `400ms`, `250us`, `1h`, `1.5min`.  A
+ * bare number is seconds, as in httpd's KeepAliveTimeout.  Units: us, ms, s,
+ * m or min, h, d; case-insensitive.
  * @param out   microseconds, >= 0, rounded to the nearest
  * @return APR_SUCCESS; APR_EINVAL if text is NULL, empty, negative, not a
  *         number, has an unknown unit or trailing characters; APR_ERANGE if

@@ -1,0 +1,30 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE.
+ *
+ * From numbers to advice.  ka_advise decides; it reads no file and prints
+ * nothing.
+ */
+#ifndef KA_ADVISE_H
+#define KA_ADVISE_H
+
+#include <apr_errno.h>
+#include <apr_pools.h>
+#include "../profile/connections.h"
+#include "report.h"
+
+typedef struct ka_advise_options {
+    double delta;  /* [M18], a ratio */
+    double growth; /* factor on demand */
+} ka_advise_options;
+
+/**
+ * Fills the deciding half of a report.
+ * @param report  source, identity, profile, server, timeouts, low, high, now
+ *                and timeout_us are set by the caller; the rest is filled;
+ *                everything new is owned by pool
+ * @param trace   the side that is advised from, for [M16]; not modified
+ * @return APR_SUCCESS; APR_EINVAL if there is no timeout to choose from
+ */
+apr_status_t ka_advise(ka_report *report, const ka_trace *trace,
+                       const ka_advise_options *options, apr_pool_t *pool);
+
+#endif

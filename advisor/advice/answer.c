@@ -1,0 +1,147 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE.
+ * The numbers of one MPM: supply, fit of every timeout, choice, block. */
+#include "decide.h"
+
+#include <math.h>
+#include <apr_strings.h>
+
+#include <ka_units.h>
+#include "../model/sweep.h"
+
+/* RequestReadTimeout header=20 is httpd's default: a connection without a
+ * request is closed then at the latest. */
+#define REQUEST_READ_S 20.0
+
+/* R1: what a reverse proxy looks like from behind. */
+#define PROXY_ADDRESSES 20
+#define PROXY_REQUESTS 1000
+#define PROXY_REQUESTS_PER_ADDRESS 200
+
+bool ka_service_known(const ka_profile *profile)
+{
+    return (double)profile->with_service >=
+           KA_SERVICE_KNOWN_SHARE * (double)profile->total.requests;
+}
+
+bool ka_looks_proxied(const ka_profile *profile)
+{
+    return profile->addresses > 0 && profile->addresses <= PROXY_ADDRESSES &&
+           profile->total.requests >= PROXY_REQUESTS &&
+           profile->total.requests >=
+               profile->addresses * PROXY_REQUESTS_PER_ADDRESS &&
+           profile->low.clients > profile->addresses;
+}
+
+double ka_no_request_workers(const ka_profile *profile)
+{
+    if (profile->window_s <= 0) {
+        return 0;
+    }
+    return (double)profile->no_request * REQUEST_READ_S / profile->window_s;
+}
+
+int64_t ka_workers_now(const ka_server *server, ka_mpm mpm)
+{
+    const ka_block_info *info = ka_block_info_of(KA_BLOCK_MAX_REQUEST_WORKERS);
+
+    return ka_server_get(server, KA_FACT_MAX_REQUEST_WORKERS,
+                         info->httpd_default[mpm]);
+}
+
+static ka_supply supply_of(const ka_decision *d, ka_mpm mpm)
+{
+    const ka_server *server = d->report->server;
+    const ka_profile *profile = d->report->profile;
+    int64_t threads = ka_server_get(server, KA_FACT_THREADS_PER_CHILD, -1);
+
+    return (ka_supply){
+        .memory_bytes = ka_server_get(server, KA_FACT_MEMORY, -1),
+        .process_bytes = ka_server_get(server, KA_FACT_PROCESS_MEMORY, -1),
+        .shared_bytes = ka_server_get(server, KA_FACT_SHARED_MEMORY, 0),
+        .threads_per_child = (int)ka_block_threads(mpm, threads),
+        .holds_idle = mpm != KA_MPM_EVENT,
+        .idle_bytes = profile->tls ? KA_IDLE_TLS_BYTES : KA_IDLE_PLAIN_BYTES,
+        .growth = d->options->growth,
+        .extra_mean = ka_no_request_workers(profile)};
+}
+
+/* Of a bracket, each timeout is fitted on the side that needs more. */
+static ka_fit *fits_of(const ka_decision *d, const ka_supply *supply)
+{
+    const ka_report *report = d->report;
+    ka_fit *fits = apr_pcalloc(d->pool, report->timeout_n * sizeof(*fits));
+    size_t i;
+
+    for (i = 0; i < report->timeout_n; i++) {
+        ka_fit low = ka_capacity_fit(&report->low[i], supply);
+        ka_fit high = ka_capacity_fit(&report->high[i], supply);
+
+        fits[i] = low.workers > high.workers ? low : high;
+        fits[i].connections = fmax(low.connections, high.connections);
+    }
+    return fits;
+}
+
+/* MaxRequestWorkers before rounding.  It is a limit, not a reservation: it is
+ * lowered only where memory says so (R7), never because one log was quiet or
+ * lacks service times; where the present one is not known, httpd's default
+ * takes its place. */
+static int64_t workers_of(const ka_decision *d, const ka_mpm_answer *answer,
+                          int64_t limit, const char **needs)
+{
+    int64_t need = (int64_t)answer->fits[answer->choice.index].workers;
+    int64_t now = ka_workers_now(d->report->server, answer->mpm);
+    int64_t workers = need > now ? need : now;
+
+    if (limit == 0) {
+        *needs = "--memory is less than one process takes "
+                 "(--process-memory): nothing can be sized to it";
+        return 0;
+    }
+    return limit > 0 && workers > limit ? limit : workers;
+}
+
+static void fill_block(const ka_decision *d, ka_mpm_answer *answer)
+{
+    const ka_report *report = d->report;
+    const ka_outcome *outcome = &report->high[answer->choice.index];
+    const ka_fit *fit = &answer->fits[answer->choice.index];
+    int64_t limit = ka_capacity_limit(&answer->supply, fit->connections);
+    int64_t workers = workers_of(d, answer, limit, &answer->needs);
+    double opens = report->profile->total.p99_per_s * (1 - outcome->reuse);
+    ka_block_demand demand = {
+        .mpm = answer->mpm,
+        .workers = workers,
+        .workers_limit = limit,
+        .held_mean = answer->supply.holds_idle ? outcome->held_mean
+                                               : outcome->busy_mean,
+        .opens_per_s = opens * d->options->growth,
+        .connections_peak = fit->connections,
+        .threads_per_child =
+            ka_server_get(report->server, KA_FACT_THREADS_PER_CHILD, -1),
+        .max_connections_per_child = ka_max_connections_per_child(
+            -1, 0, fmax(report->profile->low.requests_per_connection.mean,
+                        1))};
+
+    answer->block_known = workers > 0;
+    if (answer->block_known) {
+        answer->block = ka_block_make(&demand);
+    }
+}
+
+ka_mpm_answer ka_answer(const ka_decision *d, ka_mpm mpm)
+{
+    const ka_report *report = d->report;
+    ka_mpm_answer answer = {.mpm = mpm, .supply = supply_of(d, mpm)};
+    ka_choice_options options = {
+        .delta = d->options->delta,
+        .now_us = report->timeout_us,
+        .proxy_idle_us =
+            ka_server_get(report->server, KA_FACT_PROXY_IDLE, -1)};
+
+    answer.fits = fits_of(d, &answer.supply);
+    answer.choice = ka_choose(report->high, answer.fits, report->timeout_n,
+                              &answer.supply, &options);
+    fill_block(d, &answer);
+    return answer;
+}

@@ -1,0 +1,193 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE.
+ *
+ * How far the data carries (MODEL 6, R13).  A table of shortcomings, each
+ * with the confidence that it leaves; the weakest counts and names itself.
+ */
+#include "decide.h"
+
+#include <string.h>
+#include <apr_strings.h>
+
+#include "../words.h"
+
+/* Under these there is nothing to advise from. */
+#define LEAST_REQUESTS 100
+#define LEAST_WINDOW_S 60.0
+/* MODEL 6. */
+#define BUSY_HOUR_S 3600.0
+#define ENOUGH_CONNECTIONS 1000
+#define HTTP2_SHARE 0.2
+#define SKIPPED_SHARE 0.1
+/* Starts that were moved distort gaps. */
+#define LATE_SHARE 0.01
+
+typedef const char *shortcoming(const ka_report *report, apr_pool_t *pool);
+
+static const char *too_few(const ka_report *report, apr_pool_t *pool)
+{
+    if (report->profile->total.requests >= LEAST_REQUESTS) {
+        return NULL;
+    }
+    return apr_psprintf(pool,
+                        "%s, and at least %d are needed to say anything",
+                        ka_words_plural(pool,
+                                        (int64_t)report->profile->total
+                                            .requests,
+                                        "request"),
+                        LEAST_REQUESTS);
+}
+
+static const char *too_short(const ka_report *report, apr_pool_t *pool)
+{
+    if (report->profile->window_s >= LEAST_WINDOW_S) {
+        return NULL;
+    }
+    return apr_psprintf(pool,
+                        "the log covers %s, and at least a minute, better a "
+                        "busy hour, is needed",
+                        ka_words_duration(pool,
+                                          report->profile->window_s * 1e6));
+}
+
+static const char *bracketed(const ka_report *report, apr_pool_t *pool)
+{
+    (void)pool;
+    if (!report->profile->bracket) {
+        return NULL;
+    }
+    return "the log does not tell connections apart, so every number that "
+           "depends on them is a range";
+}
+
+static const char *no_service(const ka_report *report, apr_pool_t *pool)
+{
+    (void)pool;
+    if (ka_service_known(report->profile)) {
+        return NULL;
+    }
+    return "the log has no service times (%D), so busy workers are not "
+           "counted";
+}
+
+static const char *under_an_hour(const ka_report *report, apr_pool_t *pool)
+{
+    if (report->profile->window_s >= BUSY_HOUR_S) {
+        return NULL;
+    }
+    return apr_psprintf(pool, "the log covers %s, less than one busy hour",
+                        ka_words_duration(pool,
+                                          report->profile->window_s * 1e6));
+}
+
+static const char *few_connections(const ka_report *report, apr_pool_t *pool)
+{
+    if (report->profile->high.connections >= ENOUGH_CONNECTIONS) {
+        return NULL;
+    }
+    return apr_psprintf(pool, "%s, fewer than 1,000",
+                        ka_words_plural(pool,
+                                        (int64_t)report->profile->high
+                                            .connections,
+                                        "connection"));
+}
+
+static const char *hidden_http2(const ka_report *report, apr_pool_t *pool)
+{
+    double share = (double)report->profile->http2 /
+                   (double)report->profile->total.requests;
+
+    if (share <= HTTP2_SHARE || !strcmp(report->identity, "port")) {
+        return NULL;
+    }
+    return apr_psprintf(pool,
+                        "%s of requests are HTTP/2 and the log has no remote "
+                        "port: their connections are guessed, one per client",
+                        ka_words_share(pool, share));
+}
+
+static const char *many_skipped(const ka_report *report, apr_pool_t *pool)
+{
+    double share = (double)report->source->skipped /
+                   (double)(report->source->lines ? report->source->lines : 1);
+
+    return share <= SKIPPED_SHARE
+               ? NULL
+               : apr_psprintf(pool, "%s of the lines could not be read",
+                              ka_words_share(pool, share));
+}
+
+static const char *many_late(const ka_report *report, apr_pool_t *pool)
+{
+    double share = (double)report->source->late /
+                   (double)report->profile->total.requests;
+
+    return share <= LATE_SHARE
+               ? NULL
+               : apr_psprintf(pool,
+                              "%s of the requests were so far out of order "
+                              "that their start was moved; name the files "
+                              "one by one instead of piping them together",
+                              ka_words_share(pool, share));
+}
+
+static const char *assumed_timeout(const ka_report *report, apr_pool_t *pool)
+{
+    const ka_fact *fact = &report->server->facts[KA_FACT_TIMEOUT];
+
+    return fact->assumed ? apr_psprintf(pool,
+                                        "the present KeepAliveTimeout is not "
+                                        "known (%s)",
+                                        fact->origin)
+                         : NULL;
+}
+
+static const char *guessed_identity(const ka_report *report, apr_pool_t *pool)
+{
+    (void)pool;
+    return strcmp(report->identity, "time") ? NULL
+                                            : "connections are inferred from "
+                                              "times, not logged";
+}
+
+static const struct {
+    shortcoming *find;
+    ka_confidence leaves;
+    bool refuse;
+} shortcomings[] = {{too_few, KA_CONFIDENCE_LOW, true},
+                    {too_short, KA_CONFIDENCE_LOW, true},
+                    {bracketed, KA_CONFIDENCE_LOW, false},
+                    {no_service, KA_CONFIDENCE_LOW, false},
+                    {under_an_hour, KA_CONFIDENCE_LOW, false},
+                    {few_connections, KA_CONFIDENCE_LOW, false},
+                    {hidden_http2, KA_CONFIDENCE_LOW, false},
+                    {many_skipped, KA_CONFIDENCE_LOW, false},
+                    {many_late, KA_CONFIDENCE_LOW, false},
+                    {assumed_timeout, KA_CONFIDENCE_MEDIUM, false},
+                    {guessed_identity, KA_CONFIDENCE_MEDIUM, false}};
+
+void ka_judge_confidence(ka_decision *d)
+{
+    ka_report *report = d->report;
+    const char *why = NULL;
+    size_t i;
+
+    report->verdict.confidence = KA_CONFIDENCE_HIGH;
+    for (i = 0; i < sizeof(shortcomings) / sizeof(shortcomings[0]); i++) {
+        const char *found = shortcomings[i].find(report, d->pool);
+
+        if (!found) {
+            continue;
+        }
+        if (shortcomings[i].leaves < report->verdict.confidence) {
+            report->verdict.confidence = shortcomings[i].leaves;
+        }
+        if (shortcomings[i].refuse) {
+            report->verdict.refused = true;
+        }
+        why = why ? apr_pstrcat(d->pool, why, "; ", found, NULL) : found;
+        if (report->verdict.refused) {
+            break;
+        }
+    }
+    report->verdict.confidence_why = why;
+}

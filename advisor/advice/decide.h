@@ -1,0 +1,58 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE.
+ *
+ * Inside advice/: the steps of ka_advise and what they share.
+ *   answer      numbers of one MPM
+ *   confidence  how far the data carries, and when it carries nothing
+ *   directives  rows of advice
+ *   warnings    what an operator must know besides
+ *   verdict     the sentence at the top, and what to do next
+ */
+#ifndef KA_DECIDE_H
+#define KA_DECIDE_H
+
+#include <apr_tables.h>
+#include "advise.h"
+
+typedef struct ka_decision {
+    ka_report *report;
+    const ka_trace *trace;
+    const ka_advise_options *options;
+    apr_pool_t *pool;
+    apr_array_header_t *advice;   /* of ka_advice */
+    apr_array_header_t *warnings; /* of ka_warning */
+    apr_array_header_t *next;     /* of const char * */
+} ka_decision;
+
+/* Share of requests whose service time must be known to count busy workers. */
+#define KA_SERVICE_KNOWN_SHARE 0.5
+
+/** Whether the log tells how long requests hold a worker. */
+bool ka_service_known(const ka_profile *profile);
+
+/** Whether few addresses send nearly everything on many-request connections:
+ * a reverse proxy or load balancer in front (R1). */
+bool ka_looks_proxied(const ka_profile *profile);
+
+/** Workers that connections without a request hold in the mean, at most:
+ * their number x RequestReadTimeout's default header time. [M6] */
+double ka_no_request_workers(const ka_profile *profile);
+
+/** The present MaxRequestWorkers; httpd's default where it is not known. */
+int64_t ka_workers_now(const ka_server *server, ka_mpm mpm);
+
+/** The numbers of one MPM, side that does not run out of workers. */
+ka_mpm_answer ka_answer(const ka_decision *d, ka_mpm mpm);
+
+/** Confidence of the whole, why it is not high, and refusal. */
+void ka_judge_confidence(ka_decision *d);
+
+/** Rows of advice for one answer. */
+void ka_advise_directives(ka_decision *d, const ka_mpm_answer *answer);
+
+/** Warnings of the whole. */
+void ka_advise_warnings(ka_decision *d);
+
+/** Verdict and next steps; the rows must be there. */
+void ka_judge_verdict(ka_decision *d);
+
+#endif

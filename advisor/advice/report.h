@@ -1,0 +1,110 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE.
+ *
+ * ka_report: all that a renderer prints.  Renderers read it and compute
+ * nothing beyond rounding; everything in it is owned by one pool.
+ */
+#ifndef KA_REPORT_H
+#define KA_REPORT_H
+
+#include <stdbool.h>
+#include <apr_pools.h>
+#include "../host/facts.h"
+#include "../model/block.h"
+#include "../model/capacity.h"
+#include "../model/formula.h"
+#include "../model/outcome.h"
+#include "../profile/profile.h"
+#include "../sources/observation.h"
+
+typedef enum ka_confidence {
+    KA_CONFIDENCE_LOW,
+    KA_CONFIDENCE_MEDIUM,
+    KA_CONFIDENCE_HIGH
+} ka_confidence;
+
+/** "low", "medium", "high". */
+const char *ka_confidence_name(ka_confidence confidence);
+
+/* One number that stands behind a piece of advice. */
+typedef struct ka_evidence {
+    const char *name;    /* JSON key, unit suffix included */
+    bool is_text;
+    double number;
+    const char *text;
+} ka_evidence;
+
+#define KA_EVIDENCE_MAX 8
+
+/* One row of advice. */
+typedef struct ka_advice {
+    const char *rule;      /* "M18", "R8" ... */
+    ka_mpm mpm;            /* whose block it belongs to; KA_MPM_N: any */
+    const char *directive; /* "KeepAliveTimeout" */
+    const char *vhost;     /* NULL: server-wide */
+    const char *from;      /* present value as text; NULL if not known */
+    const char *to;        /* proposed value as httpd reads it */
+    bool change;           /* to differs from from, or from is not known and
+                              to differs from httpd's default */
+    const char *because;   /* one or two sentences with the numbers */
+    ka_evidence evidence[KA_EVIDENCE_MAX];
+    size_t evidence_n;
+    ka_confidence confidence;
+    const char *applies;   /* "reload" or "restart" */
+} ka_advice;
+
+typedef struct ka_warning {
+    const char *id;   /* stable, snake_case */
+    const char *text; /* sentences */
+} ka_warning;
+
+/* The model's answer for one MPM. */
+typedef struct ka_mpm_answer {
+    ka_mpm mpm;
+    ka_supply supply;
+    ka_fit *fits;     /* fits[timeout_n], of the side that is advised from */
+    ka_choice choice;
+    ka_block block;
+    bool block_known; /* false: sizes need a fact that is missing */
+    const char *needs; /* what block or fits would need; NULL if nothing */
+} ka_mpm_answer;
+
+typedef struct ka_report {
+    int64_t generated_us; /* us since the epoch */
+    const char *version;
+    const ka_source_info *source;
+    const char *identity;       /* "port|slot|k|time|live" */
+    const char *identity_note;  /* NULL if it is the best */
+    const ka_profile *profile;
+    const ka_server *server;
+
+    ka_formula formula;         /* [M1] on this traffic */
+    ka_formula formula_high;    /* with a bracket: K of the other side */
+    const char *formula_rule;   /* [M2] in words */
+    const char *why_it_differs;
+
+    /* outcomes[timeout_n], ascending timeouts, Off first.  `low` has the
+     * fewest connections; without bracket high == low (same pointer). */
+    size_t timeout_n;
+    const ka_outcome *low, *high;
+    size_t now;                 /* index of T0 in them */
+    int64_t timeout_us;         /* T0 */
+
+    ka_mpm_answer *answers;     /* one if the MPM is known, else all three */
+    size_t answer_n;
+    ka_advice *advice;
+    size_t advice_n;
+    ka_warning *warnings;
+    size_t warning_n;
+    const char **next;          /* what to do next, a sentence each */
+    size_t next_n;
+
+    struct {
+        const char *text;       /* one or two sentences */
+        bool change_advised;
+        ka_confidence confidence;
+        const char *confidence_why; /* what limits it; NULL if nothing */
+        bool refused;           /* too little data for advice */
+    } verdict;
+} ka_report;
+
+#endif

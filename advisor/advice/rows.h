@@ -1,0 +1,29 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE.
+ * Inside advice/: what the rows of one answer are made from. */
+#ifndef KA_ROWS_H
+#define KA_ROWS_H
+
+#include "decide.h"
+
+typedef struct ka_row_context {
+    ka_decision *d;
+    const ka_mpm_answer *answer;
+    const ka_outcome *to;  /* at the proposed timeout, side advised from */
+    const ka_outcome *now; /* at T0 */
+    const ka_fit *fit;     /* at the proposed timeout */
+} ka_row_context;
+
+/** Appends a row for the answer's MPM, with the confidence of the whole. */
+ka_advice *ka_row_push(const ka_row_context *c, const char *rule,
+                       const char *directive, const char *applies);
+
+/** Adds a number to a row; beyond KA_EVIDENCE_MAX nothing. */
+void ka_row_evidence(ka_advice *row, const char *name, double number);
+
+/** KeepAlive, KeepAliveTimeout, MaxKeepAliveRequests. */
+void ka_rows_keepalive(const ka_row_context *c);
+
+/** The directives of the MPM's block. */
+void ka_rows_block(const ka_row_context *c);
+
+#endif

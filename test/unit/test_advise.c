@@ -1,0 +1,456 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE.
+ * The decisions: rows, warnings, confidence and verdict of a made-up site. */
+#include "unit.h"
+#include "advice/advise.h"
+
+#define S INT64_C(1000000)
+#define M (INT64_C(1) << 20)
+
+/* N and held of the site at each timeout: n = 20,000 over two hours. */
+static const struct {
+    int64_t timeout_us;
+    uint64_t connections;
+    double held;
+} site[] = {{KA_TIMEOUT_OFF, 20000, 5}, {S, 10000, 15}, {5 * S, 6000, 50},
+            {15 * S, 5100, 120},        {65 * S, 4960, 400},
+            {115 * S, 4940, 700}};
+
+#define SITE_N (sizeof(site) / sizeof(site[0]))
+#define NOW 2 /* 5 s */
+
+typedef struct fixture {
+    ka_report report;
+    ka_source_info source;
+    ka_profile *profile;
+    ka_server server;
+    ka_outcome outcomes[SITE_N];
+    ka_trace trace;
+    ka_advise_options options;
+} fixture;
+
+static void make_outcome(ka_outcome *o, size_t i)
+{
+    o->timeout_us = site[i].timeout_us;
+    o->measured = i <= NOW;
+    o->requests = 20000;
+    o->connections = site[i].connections;
+    o->window_s = 7200;
+    o->connections_per_s = (double)site[i].connections / 7200;
+    o->reuse = 1 - (double)site[i].connections / 20000;
+    o->busy_mean = 2;
+    o->held_mean = site[i].held / 1.5;
+    o->idle_mean = o->held_mean - 2;
+    o->held = (ka_held){.mean = o->held_mean,
+                        .p999 = site[i].held,
+                        .peak = site[i].held * 1.1,
+                        .workers = site[i].held};
+    o->busy = (ka_held){.mean = 2, .p999 = 5, .peak = 6, .workers = 6};
+}
+
+static fixture *make_fixture(apr_pool_t *pool)
+{
+    fixture *f = apr_pcalloc(pool, sizeof(*f));
+    ka_profile *p = apr_pcalloc(pool, sizeof(*p));
+    size_t i;
+
+    for (i = 0; i < SITE_N; i++) {
+        make_outcome(&f->outcomes[i], i);
+    }
+    f->profile = p;
+    p->window_s = 7200;
+    p->total.requests = 20000;
+    p->total.requests_per_s = 2.8;
+    p->total.p99_per_s = 20;
+    p->with_service = 20000;
+    p->addresses = 900;
+    p->low.connections = p->high.connections = 6000;
+    p->low.clients = p->high.clients = 950;
+    p->low.requests_per_connection.mean = 3.33;
+    p->high.requests_per_connection.mean = 3.33;
+    f->source.lines = f->source.parsed = 20000;
+    ka_server_init(&f->server);
+    ka_server_set(&f->server, KA_FACT_ID_MPM, KA_MPM_PREFORK, false, "test");
+    ka_server_set(&f->server, KA_FACT_TIMEOUT, 5 * S, false, "test");
+    ka_server_set(&f->server, KA_FACT_MEMORY, 2000 * M, false, "test");
+    ka_server_set(&f->server, KA_FACT_PROCESS_MEMORY, 10 * M, false, "test");
+    ka_trace_init(&f->trace);
+    f->options = (ka_advise_options){.delta = 0.01, .growth = 1};
+    f->report = (ka_report){.source = &f->source,
+                            .identity = "port",
+                            .profile = p,
+                            .server = &f->server,
+                            .timeout_n = SITE_N,
+                            .low = f->outcomes,
+                            .high = f->outcomes,
+                            .now = NOW,
+                            .timeout_us = 5 * S};
+    return f;
+}
+
+static ka_report *advise(fixture *f, apr_pool_t *pool)
+{
+    assert_int_equal(ka_advise(&f->report, &f->trace, &f->options, pool),
+                     APR_SUCCESS);
+    return &f->report;
+}
+
+static const ka_advice *row_of(const ka_report *r, const char *directive)
+{
+    size_t i;
+
+    for (i = 0; i < r->advice_n; i++) {
+        if (!strcmp(r->advice[i].directive, directive)) {
+            return &r->advice[i];
+        }
+    }
+    return NULL;
+}
+
+static const char *warning_of(const ka_report *r, const char *id)
+{
+    size_t i;
+
+    for (i = 0; i < r->warning_n; i++) {
+        if (!strcmp(r->warnings[i].id, id)) {
+            return r->warnings[i].text;
+        }
+    }
+    return NULL;
+}
+
+static void test_advise__m18_rows_of_a_known_prefork(void **state)
+{
+    ka_report *r = advise(make_fixture(*state), *state);
+    const ka_advice *row = row_of(r, "KeepAliveTimeout");
+
+    assert_int_equal(r->answer_n, 1);
+    assert_non_null(row);
+    assert_string_equal(row->from, "5");
+    assert_string_equal(row->to, "15");
+    assert_string_equal(row->rule, "M18");
+    assert_string_equal(row->applies, "reload");
+    assert_true(row->change);
+    assert_int_equal(row->confidence, KA_CONFIDENCE_MEDIUM); /* over T0 */
+    assert_non_null(strstr(row->because, "74.5%"));
+    /* 120 needed, httpd's 256 unknown to be changed, 2000M hold 200 */
+    assert_string_equal(row_of(r, "MaxRequestWorkers")->to, "200");
+    assert_null(row_of(r, "MaxRequestWorkers")->from);
+    assert_string_equal(row_of(r, "ServerLimit")->to, "200");
+    assert_string_equal(row_of(r, "ServerLimit")->applies, "restart");
+    assert_null(row_of(r, "ThreadsPerChild"));
+    assert_true(r->verdict.change_advised);
+    assert_int_equal(r->verdict.confidence, KA_CONFIDENCE_HIGH);
+    assert_null(r->verdict.confidence_why);
+}
+
+static void test_advise__no_number_above_the_memory_given(void **state)
+{
+    fixture *f = make_fixture(*state);
+    ka_report *r;
+
+    ka_server_set(&f->server, KA_FACT_MEMORY, 600 * M, false, "test");
+    ka_server_set(&f->server, KA_FACT_MAX_REQUEST_WORKERS, 256, false, "test");
+    r = advise(f, *state);
+    assert_string_equal(row_of(r, "KeepAliveTimeout")->to, "5");
+    assert_false(row_of(r, "KeepAliveTimeout")->change);
+    assert_string_equal(row_of(r, "MaxRequestWorkers")->from, "256");
+    assert_string_equal(row_of(r, "MaxRequestWorkers")->to, "60");
+    assert_true(r->verdict.change_advised);
+}
+
+static void test_advise__r7_a_quiet_log_does_not_lower_workers(void **state)
+{
+    fixture *f = make_fixture(*state);
+    const ka_advice *row;
+
+    ka_server_set(&f->server, KA_FACT_MAX_REQUEST_WORKERS, 180, false, "test");
+    row = row_of(advise(f, *state), "MaxRequestWorkers");
+    assert_string_equal(row->to, "180");
+    assert_false(row->change);
+}
+
+static void test_advise__unknown_mpm_answers_for_all_three(void **state)
+{
+    fixture *f = make_fixture(*state);
+    ka_report *r;
+
+    f->server.facts[KA_FACT_ID_MPM].known = false;
+    r = advise(f, *state);
+    assert_int_equal(r->answer_n, 3);
+    assert_int_equal(r->answers[2].mpm, KA_MPM_EVENT);
+    assert_non_null(row_of(r, "AsyncRequestWorkerFactor"));
+    assert_non_null(strstr(r->next[0], "--mpm"));
+}
+
+static void test_advise__nothing_invented_without_memory(void **state)
+{
+    fixture *f = make_fixture(*state);
+    ka_report *r;
+
+    f->server.facts[KA_FACT_MEMORY].known = false;
+    f->server.facts[KA_FACT_PROCESS_MEMORY].known = false;
+    r = advise(f, *state);
+    assert_string_equal(row_of(r, "KeepAliveTimeout")->to, "5");
+    assert_non_null(strstr(row_of(r, "KeepAliveTimeout")->because,
+                           "--memory and --process-memory"));
+    assert_int_equal(r->answers[0].fits[NOW].memory_bytes, -1);
+    assert_int_equal(r->answers[0].fits[NOW].fits, -1);
+    assert_int_equal(r->formula.memory_bytes, -1);
+}
+
+static void test_advise__without_service_times_the_limit_stays(void **state)
+{
+    fixture *f = make_fixture(*state);
+    ka_report *r;
+
+    ka_server_set(&f->server, KA_FACT_ID_MPM, KA_MPM_EVENT, false, "test");
+    ka_server_set(&f->server, KA_FACT_MAX_REQUEST_WORKERS, 512, false, "test");
+    f->server.facts[KA_FACT_MEMORY].known = false;
+    f->profile->with_service = 0;
+    r = advise(f, *state);
+    assert_string_equal(row_of(r, "MaxRequestWorkers")->to, "512");
+    assert_non_null(strstr(row_of(r, "MaxRequestWorkers")->because, "%D"));
+    assert_non_null(warning_of(r, "no_service_times"));
+    assert_int_equal(r->verdict.confidence, KA_CONFIDENCE_LOW);
+}
+
+static void test_advise__less_memory_than_a_process_has_no_block(void **state)
+{
+    fixture *f = make_fixture(*state);
+    ka_report *r;
+
+    ka_server_set(&f->server, KA_FACT_MEMORY, 5 * M, false, "test");
+    r = advise(f, *state);
+    assert_false(r->answers[0].block_known);
+    assert_non_null(strstr(r->answers[0].needs, "--process-memory"));
+    assert_null(row_of(r, "MaxRequestWorkers"));
+    assert_non_null(warning_of(r, "infeasible"));
+}
+
+static void test_advise__r1_proxy_idle_timeout(void **state)
+{
+    fixture *f = make_fixture(*state);
+    ka_report *r;
+
+    ka_server_set(&f->server, KA_FACT_PROXY_IDLE, 60 * S, false, "test");
+    r = advise(f, *state);
+    assert_string_equal(row_of(r, "KeepAliveTimeout")->to, "65");
+    assert_string_equal(row_of(r, "KeepAliveTimeout")->rule, "R1");
+    assert_non_null(warning_of(r, "infeasible")); /* 400 x 10M > 2000M */
+    assert_non_null(strstr(warning_of(r, "infeasible"), "event MPM"));
+}
+
+static void test_advise__r1_recognises_a_proxy(void **state)
+{
+    fixture *f = make_fixture(*state);
+    ka_report *r;
+
+    f->profile->addresses = 2;
+    r = advise(f, *state);
+    assert_non_null(strstr(warning_of(r, "looks_proxied"), "2 addresses"));
+    ka_server_set(&f->server, KA_FACT_PROXY_IDLE, 60 * S, false, "test");
+    f = make_fixture(*state);
+    assert_null(warning_of(advise(f, *state), "looks_proxied"));
+}
+
+static void test_advise__r14_little_reuse_is_off(void **state)
+{
+    fixture *f = make_fixture(*state);
+    ka_report *r;
+    size_t i;
+
+    for (i = 0; i < SITE_N; i++) {
+        f->outcomes[i].connections = i ? 19500 : 20000;
+        f->outcomes[i].reuse = i ? 0.025 : 0;
+    }
+    r = advise(f, *state);
+    assert_string_equal(row_of(r, "KeepAlive")->to, "Off");
+    assert_string_equal(row_of(r, "KeepAlive")->rule, "R14");
+    assert_null(row_of(r, "KeepAliveTimeout"));
+    assert_non_null(warning_of(r, "little_reuse"));
+}
+
+static void warn_slow(fixture *f)
+{
+    ka_hist_add_n(&f->profile->total.service, 100000, 1000);
+    f->profile->slow_bytes_n = 12;
+    f->profile->slow_service_us = 40 * S;
+}
+
+static void warn_own(fixture *f)
+{
+    f->source.excluded[KA_EXCLUDED_PAGESPEED] = 5000;
+}
+
+static void warn_no_request(fixture *f)
+{
+    f->profile->no_request = 1500;
+}
+
+static void warn_bracket(fixture *f)
+{
+    f->profile->bracket = true;
+    f->profile->low.connections = 1000;
+}
+
+static void warn_http2(fixture *f)
+{
+    f->profile->http2 = 9000;
+}
+
+static void warn_late(fixture *f)
+{
+    f->source.late = 3;
+}
+
+static void warn_damaged(fixture *f)
+{
+    static const char *sentences[] = {"a.gz: cut."};
+
+    f->source.damaged = sentences;
+    f->source.damaged_n = 1;
+}
+
+static void warn_linger(fixture *f)
+{
+    f->outcomes[NOW].linger_bound_mean = 9;
+}
+
+static void warn_vhosts(fixture *f)
+{
+    f->profile->vhost_n = 2;
+}
+
+static void warn_reload(fixture *f)
+{
+    ka_server_set(&f->server, KA_FACT_ID_MPM, KA_MPM_EVENT, false, "test");
+    f->outcomes[NOW].idle_mean = 500;
+}
+
+static void test_advise__each_warning_has_its_cause(void **state)
+{
+    static const struct {
+        const char *id, *says;
+        void (*cause)(fixture *f);
+    } cases[] = {{"slow_clients", "40.0%", warn_slow},
+                 {"own_traffic", "25.0%", warn_own},
+                 {"connections_without_request", "1,500", warn_no_request},
+                 {"bracket", "between 1,000 and 6,000", warn_bracket},
+                 {"http2_without_port", "45.0%", warn_http2},
+                 {"late_lines", "3 requests", warn_late},
+                 {"damaged_files", "a.gz: cut.", warn_damaged},
+                 {"lingering_close", "9", warn_linger},
+                 {"several_vhosts", "R3", warn_vhosts},
+                 {"reload_closes_idle", "500", warn_reload}};
+    size_t i;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        fixture *f = make_fixture(*state);
+        const char *text;
+
+        assert_null(warning_of(advise(f, *state), cases[i].id));
+        f = make_fixture(*state);
+        cases[i].cause(f);
+        text = warning_of(advise(f, *state), cases[i].id);
+        if (!text || !strstr(text, cases[i].says)) {
+            fail_msg("%s: %s", cases[i].id, text ? text : "(none)");
+        }
+    }
+}
+
+static void test_advise__model6_confidence(void **state)
+{
+    fixture *f = make_fixture(*state);
+
+    f->profile->window_s = 1800;
+    assert_int_equal(advise(f, *state)->verdict.confidence,
+                     KA_CONFIDENCE_LOW);
+    assert_non_null(strstr(f->report.verdict.confidence_why, "busy hour"));
+    f = make_fixture(*state);
+    f->profile->high.connections = 999;
+    assert_int_equal(advise(f, *state)->verdict.confidence,
+                     KA_CONFIDENCE_LOW);
+    f = make_fixture(*state);
+    f->report.identity = "time";
+    assert_int_equal(advise(f, *state)->verdict.confidence,
+                     KA_CONFIDENCE_MEDIUM);
+    f = make_fixture(*state);
+    f->report.identity = "k";
+    f->profile->http2 = 4001;
+    assert_int_equal(advise(f, *state)->verdict.confidence,
+                     KA_CONFIDENCE_LOW);
+    f = make_fixture(*state);
+    f->source.lines = 30000;
+    f->source.skipped = 10000;
+    assert_int_equal(advise(f, *state)->verdict.confidence,
+                     KA_CONFIDENCE_LOW);
+}
+
+static void test_advise__moved_starts_lower_the_confidence(void **state)
+{
+    fixture *f = make_fixture(*state);
+
+    f->source.late = 201; /* of 20,000 */
+    assert_int_equal(advise(f, *state)->verdict.confidence,
+                     KA_CONFIDENCE_LOW);
+    assert_non_null(strstr(f->report.verdict.confidence_why, "out of order"));
+}
+
+static void test_advise__r13_too_little_is_refused(void **state)
+{
+    fixture *f = make_fixture(*state);
+    ka_report *r;
+
+    f->profile->total.requests = 99;
+    r = advise(f, *state);
+    assert_true(r->verdict.refused);
+    assert_int_equal(r->advice_n, 0);
+    assert_false(r->verdict.change_advised);
+    assert_non_null(strstr(r->verdict.text, "99 requests"));
+    f = make_fixture(*state);
+    f->profile->window_s = 59;
+    assert_true(advise(f, *state)->verdict.refused);
+}
+
+static void test_advise__m1_classic_estimate(void **state)
+{
+    ka_report *r = advise(make_fixture(*state), *state);
+
+    assert_near(r->formula.processes, 5 * 2.8 / 3.33, 1e-9);
+    assert_int_equal(r->formula.memory_bytes,
+                     (int64_t)llround(5 * 2.8 / 3.33 * 10 * M));
+    assert_true(strlen(r->why_it_differs) > 100);
+}
+
+static void test_advise__growth_scales_demand(void **state)
+{
+    fixture *f = make_fixture(*state);
+
+    f->options.growth = 1.5;
+    ka_server_set(&f->server, KA_FACT_MAX_REQUEST_WORKERS, 100, false, "test");
+    assert_string_equal(row_of(advise(f, *state), "MaxRequestWorkers")->to,
+                        "180");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        unit_test(test_advise__m18_rows_of_a_known_prefork),
+        unit_test(test_advise__no_number_above_the_memory_given),
+        unit_test(test_advise__r7_a_quiet_log_does_not_lower_workers),
+        unit_test(test_advise__unknown_mpm_answers_for_all_three),
+        unit_test(test_advise__nothing_invented_without_memory),
+        unit_test(test_advise__without_service_times_the_limit_stays),
+        unit_test(test_advise__less_memory_than_a_process_has_no_block),
+        unit_test(test_advise__r1_proxy_idle_timeout),
+        unit_test(test_advise__r1_recognises_a_proxy),
+        unit_test(test_advise__r14_little_reuse_is_off),
+        unit_test(test_advise__each_warning_has_its_cause),
+        unit_test(test_advise__model6_confidence),
+        unit_test(test_advise__moved_starts_lower_the_confidence),
+        unit_test(test_advise__r13_too_little_is_refused),
+        unit_test(test_advise__m1_classic_estimate),
+        unit_test(test_advise__growth_scales_demand)};
+
+    return unit_main(tests);
+}

@@ -1,0 +1,441 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE.
+ *
+ * An httpd-mpm.conf: directives with the numbers behind each as comments.
+ * httpd loads it as it is.
+ *
+ * What comes from a log may stand in a comment only: it is cleaned, and no
+ * line of a comment ends with a backslash, which httpd would take for "goes
+ * on in the next line" and so swallow a directive.  A directive's argument is
+ * written only if it is letters, digits and dots. */
+#include "render.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <apr_strings.h>
+#include <ka_units.h>
+
+#include "page.h"
+#include "sections.h"
+
+#define CONF_WIDTH 78
+#define BLOCK_INDENT 4
+
+typedef struct conf {
+    FILE *out;
+    apr_pool_t *pool;
+    const ka_report *report;
+    bool legacy;
+    bool follows; /* a directive stands above in this section */
+} conf;
+
+/* ---- comments --------------------------------------------------------------
+ */
+
+static void comment_line(const conf *c, int indent, const char *lead,
+                         const char *text, size_t length)
+{
+    bool goes_on = length && text[length - 1] == '\\';
+
+    if (!length && !*lead) {
+        fprintf(c->out, "%*s#\n", indent, "");
+        return;
+    }
+    fprintf(c->out, "%*s# %s%.*s%s\n", indent, "", lead,
+            (int)(goes_on ? length - 1 : length), text, goes_on ? "\\x5c" : "");
+}
+
+/* A wrapped comment; `first` leads its first line, blanks the others. */
+static void comment(const conf *c, int indent, const char *first,
+                    const char *text)
+{
+    const char *lead = first;
+    size_t taken = (size_t)indent + strlen("# ") + strlen(first) + 3;
+
+    text = ka_words_clean(c->pool, text, true);
+    while (text) {
+        const char *line = text;
+        /* 3 columns are kept for a backslash at the end. */
+        size_t length = ka_wrap_line(&text, CONF_WIDTH - taken);
+
+        comment_line(c, indent, lead, line, length);
+        lead = apr_psprintf(c->pool, "%*s", (int)strlen(first), "");
+    }
+}
+
+static void blank_comment(const conf *c)
+{
+    fputs("#\n", c->out);
+}
+
+static void blank(const conf *c)
+{
+    fputc('\n', c->out);
+}
+
+/* ---- head ------------------------------------------------------------------
+ */
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static void sources(const conf *c)
+{
+    const ka_source_info *source = c->report->source;
+    const char *first = ka_words_time(c->pool, source->first_us);
+    const char *last = ka_words_time(c->pool, source->last_us);
+    const char *files = "";
+    size_t i;
+
+    for (i = 0; i < source->file_n; i++) {
+        files = apr_pstrcat(c->pool, files, i ? ", " : "",
+                            base_name(source->files[i]), NULL);
+    }
+    comment(
+        c, 0, "Traffic:  ",
+        apr_psprintf(c->pool, "%s, %s requests%s%s%s%s", files,
+                     ka_words_count(
+                         c->pool, (int64_t)c->report->profile->total.requests),
+                     first && last ? ", " : "", first && last ? first : "",
+                     first && last ? " to " : "", first && last ? last : ""));
+}
+
+static void formula(const conf *c)
+{
+    const ka_formula *f = &c->report->formula;
+    const ka_formula *high =
+        c->report->profile->bracket ? &c->report->formula_high : NULL;
+    const char *memory = "";
+
+    if (f->requests_per_s == 0) {
+        return;
+    }
+    if (f->memory_bytes >= 0) {
+        memory = apr_psprintf(c->pool, ", x %s = %s",
+                              ka_words_size(c->pool, f->process_bytes),
+                              ka_words_size(c->pool, f->memory_bytes));
+    }
+    comment(c, 0, "Classic:  ",
+            apr_psprintf(c->pool,
+                         "[M1] KeepAliveTimeout x requests per second / mean "
+                         "keep-alive requests: %s processes%s",
+                         ka_formula_in_words(c->pool, f, high), memory));
+}
+
+static void inputs(const conf *c)
+{
+    const char *lead = "Inputs:   ";
+    int i;
+
+    for (i = 0; i < KA_FACTS; i++) {
+        const ka_fact *fact = &c->report->server->facts[i];
+        char buffer[KA_UNITS_BUFFER];
+
+        if (fact->known) {
+            comment(c, 0, lead,
+                    apr_psprintf(
+                        c->pool, "%s %s (%s)",
+                        ka_fact_info_of((ka_fact_id)i)->label,
+                        ka_fact_text(buffer, c->report->server, (ka_fact_id)i),
+                        fact->origin ? fact->origin : "given"));
+            lead = "          ";
+        }
+    }
+}
+
+static bool needs_restart(const ka_report *report)
+{
+    size_t i;
+
+    for (i = 0; i < report->advice_n; i++) {
+        const ka_advice *a = &report->advice[i];
+
+        if (a->change && a->applies && !strcmp(a->applies, "restart")) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void how_to_apply(const conf *c)
+{
+    comment(c, 0, "Apply:    ",
+            "1. Include this file behind the present KeepAlive and MPM "
+            "directives, which can stay: the last one counts.");
+    comment(c, 0, "          ",
+            "2. Check: httpd -t (apache2ctl -t on Debian).");
+    comment(c, 0, "          ",
+            needs_restart(c->report)
+                ? "3. Stop and start httpd: a reload does not change "
+                  "ServerLimit and ThreadLimit."
+                : "3. Reload: httpd -k graceful.");
+    comment(c, 0, "Go back:  ", "take the Include out again, then 2 and 3.");
+    comment(c, 0, "Note:     ",
+            "a <VirtualHost> that sets one of these itself keeps its own "
+            "value.");
+}
+
+static void head(const conf *c)
+{
+    const ka_report *report = c->report;
+    const char *when = ka_words_time(c->pool, report->generated_us);
+    const char *limit = report->verdict.confidence_why;
+
+    comment(c, 0, "",
+            "httpd-mpm.conf: keep-alive and MPM settings for the traffic "
+            "below");
+    comment(c, 0, "",
+            apr_psprintf(c->pool, "Written by kaadvisor %s%s%s",
+                         report->version ? report->version : "",
+                         when ? " on " : "", when ? when : ""));
+    blank_comment(c);
+    comment(c, 0,
+            "Verdict:  ", report->verdict.text ? report->verdict.text : "");
+    comment(c, 0, "          ",
+            apr_pstrcat(c->pool, "Confidence: ",
+                        ka_confidence_name(report->verdict.confidence),
+                        limit ? " - " : "", limit ? limit : "", NULL));
+    sources(c);
+    formula(c);
+    inputs(c);
+    if (!report->verdict.refused) {
+        how_to_apply(c);
+    }
+}
+
+/* ---- directives ------------------------------------------------------------
+ */
+
+static bool is_plain(const char *value)
+{
+    const char *p;
+
+    for (p = value; *p; p++) {
+        if (!isalnum((unsigned char)*p) && *p != '.') {
+            return false;
+        }
+    }
+    return *value != '\0';
+}
+
+/* The server-wide row of a directive: the MPM's own one, else that of any. */
+static const ka_advice *find_row(const conf *c, const char *directive,
+                                 ka_mpm mpm)
+{
+    const ka_advice *any = NULL;
+    size_t i;
+
+    for (i = 0; i < c->report->advice_n; i++) {
+        const ka_advice *a = &c->report->advice[i];
+
+        if (a->vhost || !a->directive || strcmp(a->directive, directive)) {
+            continue;
+        }
+        if (a->mpm == mpm) {
+            return a;
+        }
+        if (a->mpm == KA_MPM_N) {
+            any = a;
+        }
+    }
+    return any;
+}
+
+static void directive(conf *c, int indent, const char *name, const char *value,
+                      const char *because)
+{
+    if (because) {
+        if (c->follows) {
+            blank(c);
+        }
+        comment(c, indent, "", because);
+    }
+    c->follows = true;
+    if (is_plain(value)) {
+        fprintf(c->out, "%*s%s %s\n", indent, "", name, value);
+    }
+    else {
+        comment(c, indent, "",
+                apr_pstrcat(c->pool, name, " ", value,
+                            ": not written, no value that httpd reads", NULL));
+    }
+}
+
+/* ---- KeepAlive, MaxKeepAliveRequests, KeepAliveTimeout ----------------------
+ */
+
+/* What the choice says where no row of advice does; NULL: nothing. */
+static const char *chosen(const conf *c, const ka_mpm_answer *answer,
+                          const char *name)
+{
+    char buffer[KA_UNITS_BUFFER];
+    int64_t us;
+
+    if (!answer || answer->choice.index >= c->report->timeout_n) {
+        return NULL;
+    }
+    us = c->report->low[answer->choice.index].timeout_us;
+    if (!strcmp(name, "KeepAlive")) {
+        return us == KA_TIMEOUT_OFF ? "Off" : "On";
+    }
+    if (!strcmp(name, "KeepAliveTimeout") && us != KA_TIMEOUT_OFF) {
+        return apr_pstrdup(c->pool, ka_print_httpd_time(buffer, us));
+    }
+    return NULL;
+}
+
+static const char *const keepalive_names[] = {
+    "KeepAlive", "MaxKeepAliveRequests", "KeepAliveTimeout"};
+
+#define KEEPALIVE_N (sizeof(keepalive_names) / sizeof(keepalive_names[0]))
+
+typedef struct setting {
+    const char *value; /* NULL: leave the directive alone */
+    const char *because;
+} setting;
+
+static setting setting_of(const conf *c, const char *name,
+                          const ka_mpm_answer *answer)
+{
+    const ka_advice *row = find_row(c, name, answer ? answer->mpm : KA_MPM_N);
+
+    if (row && row->to) {
+        return (setting){row->to, row->because};
+    }
+    return (setting){chosen(c, answer, name), NULL};
+}
+
+static bool same(const char *a, const char *b)
+{
+    return a && b ? !strcmp(a, b) : a == b;
+}
+
+/* All answers agree, so that the directive can stand outside the blocks. */
+static bool is_common(const conf *c, const char *name)
+{
+    setting first = setting_of(c, name, c->report->answers);
+    size_t i;
+
+    for (i = 1; i < c->report->answer_n; i++) {
+        setting other = setting_of(c, name, &c->report->answers[i]);
+
+        if (!same(first.value, other.value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void keepalive(conf *c, int indent, const ka_mpm_answer *answer,
+                      bool common)
+{
+    size_t i;
+
+    for (i = 0; i < KEEPALIVE_N; i++) {
+        const char *name = keepalive_names[i];
+        setting s = setting_of(c, name, answer);
+
+        if (s.value && is_common(c, name) == common) {
+            directive(c, indent, name, s.value, s.because);
+        }
+    }
+}
+
+/* ---- the MPM's block --------------------------------------------------------
+ */
+
+static void block(conf *c, const ka_mpm_answer *answer)
+{
+    int i;
+
+    for (i = 0; i < KA_BLOCK_ITEMS; i++) {
+        const ka_block_info *info = ka_block_info_of((ka_block_item)i);
+        const char *name = info->directive[answer->mpm];
+        int64_t value = answer->block.value[i];
+        const ka_advice *row;
+
+        if (!name || value < 0) {
+            continue;
+        }
+        row = find_row(c, name, answer->mpm);
+        directive(c, BLOCK_INDENT,
+                  c->legacy && info->legacy ? info->legacy : name,
+                  apr_psprintf(c->pool, "%" APR_INT64_T_FMT, value),
+                  row ? row->because : NULL);
+    }
+}
+
+static void mpm_section(conf *c, const ka_mpm_answer *answer)
+{
+    blank(c);
+    c->follows = false;
+    fprintf(c->out, "<IfModule mpm_%s_module>\n", ka_mpm_name(answer->mpm));
+    keepalive(c, BLOCK_INDENT, answer, false);
+    if (answer->block_known) {
+        block(c, answer);
+    }
+    else {
+        comment(c, BLOCK_INDENT, "",
+                "No sizes here: a number that they need is not known.");
+    }
+    if (answer->needs) {
+        comment(c, BLOCK_INDENT, "", answer->needs);
+    }
+    fputs("</IfModule>\n", c->out);
+}
+
+/* Where a vhost is declared is not known: its rows are left to a person. */
+static void vhosts(const conf *c)
+{
+    size_t i;
+
+    for (i = 0; i < c->report->advice_n; i++) {
+        const ka_advice *a = &c->report->advice[i];
+
+        if (a->vhost && a->directive && a->to) {
+            blank(c);
+            comment(c, 0, "",
+                    apr_psprintf(c->pool, "In the <VirtualHost> of %s:",
+                                 ka_words_clean(c->pool, a->vhost, false)));
+            comment(c, 0, "    ",
+                    apr_pstrcat(c->pool, a->directive, " ", a->to, NULL));
+            comment(c, 0, "", a->because ? a->because : "");
+        }
+    }
+}
+
+apr_status_t ka_render_conf(FILE *out, const ka_report *report,
+                            const ka_render_options *options)
+{
+    ka_page page;
+    apr_status_t rv = ka_page_begin(&page, out, CONF_WIDTH, false);
+    conf c = {.out = out,
+              .pool = page.pool,
+              .report = report,
+              .legacy = options->legacy_names};
+    size_t i;
+
+    if (rv != APR_SUCCESS) {
+        return rv;
+    }
+    head(&c);
+    if (report->verdict.refused) {
+        blank_comment(&c);
+        comment(&c, 0, "",
+                "No directive is written: there is no advice to give.");
+        for (i = 0; i < report->next_n; i++) {
+            comment(&c, 0, "- ", report->next[i]);
+        }
+        return ka_page_end(&page);
+    }
+    blank(&c);
+    keepalive(&c, 0, report->answer_n ? report->answers : NULL, true);
+    for (i = 0; i < report->answer_n; i++) {
+        mpm_section(&c, &report->answers[i]);
+    }
+    vhosts(&c);
+    return ka_page_end(&page);
+}

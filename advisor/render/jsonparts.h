@@ -1,0 +1,57 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE.
+ *
+ * Objects that several JSON outputs share.  Keys are fixed: they are only
+ * ever added.  Seconds, bytes, ratios; what is not known is null, never 0.
+ * All functions return a new reference, NULL only without memory.
+ */
+#ifndef KA_JSONPARTS_H
+#define KA_JSONPARTS_H
+
+#include <stdio.h>
+#include <apr_errno.h>
+#include <apr_pools.h>
+#include <jansson.h>
+#include "../advice/report.h"
+
+#define KA_DOC_SCHEMA "kaadvisor/1"
+#define KA_DOC_SHOW_SCHEMA "kaadvisor/show/1"
+
+/** A string; bytes that are no UTF-8 become \xHH; null for NULL. */
+json_t *ka_doc_text(const char *text, apr_pool_t *pool);
+
+/** A number; null for what is not finite. */
+json_t *ka_doc_number(double value);
+
+/** A whole number; null if negative, which means not known. */
+json_t *ka_doc_whole(int64_t value);
+
+/** Seconds from microseconds; null if negative. */
+json_t *ka_doc_seconds(int64_t us);
+
+/** RFC 3339, UTC; null if not known. */
+json_t *ka_doc_time(int64_t us, apr_pool_t *pool);
+
+/** a, or {low, high} of a and b in ascending order with a bracket. */
+json_t *ka_doc_bracket(bool bracket, double a, double b);
+json_t *ka_doc_bracket_whole(bool bracket, int64_t a, int64_t b);
+
+/** `source`: files, lines, format, identity, window. */
+json_t *ka_doc_source(const ka_report *report, apr_pool_t *pool);
+
+/** `traffic`: rates, connections, gaps, service, held, classes, vhosts. */
+json_t *ka_doc_traffic(const ka_report *report, apr_pool_t *pool);
+
+/** `formula`; `high` is the other side of a bracket, NULL without one. */
+json_t *ka_doc_formula(const ka_formula *f, const ka_formula *high,
+                       const char *rule, const char *why, apr_pool_t *pool);
+
+/**
+ * Writes a document and a line feed.
+ * @param root  its reference is taken over; NULL, left by a failure before,
+ *              writes nothing
+ * @return APR_SUCCESS; APR_ENOMEM for NULL; the system's status if writing
+ *         failed
+ */
+apr_status_t ka_doc_write(FILE *out, json_t *root);
+
+#endif

@@ -1,0 +1,36 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE.
+ *
+ * Sections of the text report.  Each prints its heading and its lines, or
+ * nothing where the report holds nothing for it.
+ */
+#ifndef KA_SECTIONS_H
+#define KA_SECTIONS_H
+
+#include "../advice/report.h"
+#include "page.h"
+#include "../words.h"
+
+/* What the traffic looks like: rates, connections, gaps, classes, vhosts. */
+void ka_section_traffic(ka_page *page, const ka_report *report, bool verbose);
+
+/* Where the numbers come from: files, lines, format, clock, server facts. */
+void ka_section_source(ka_page *page, const ka_report *report, bool verbose);
+
+/* The proposed directives, one table for each MPM answered. */
+void ka_section_advice(ka_page *page, const ka_report *report, bool verbose);
+
+/* Every timeout beside every other. */
+void ka_section_what_if(ka_page *page, const ka_report *report, bool verbose);
+
+/* [M1] and [M2] beside the full model. */
+void ka_section_classic(ka_page *page, const ka_report *report);
+
+/**
+ * [M1] with its inputs substituted: `15s x 2.23 requests/s / 4.52 = 7.40`;
+ * owned by pool.
+ * @param high  the other side of a bracket; NULL without one
+ */
+const char *ka_formula_in_words(apr_pool_t *pool, const ka_formula *f,
+                                const ka_formula *high);
+
+#endif

@@ -1,0 +1,175 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+#include "golden.h"
+#include "report_fixture.h"
+
+static const struct {
+    const char *golden;
+    fixture *(*make)(apr_pool_t *pool);
+} reports[] = {{"advise-prefork.txt", fixture_prefork},
+               {"advise-unknown-mpm.txt", fixture_unknown_mpm},
+               {"advise-refused.txt", fixture_refused}};
+
+static void test_text__golden(void **state)
+{
+    size_t i;
+
+    for (i = 0; i < FIXTURE_COUNT(reports); i++) {
+        golden_check(
+            reports[i].golden,
+            fixture_render(ka_render_text, reports[i].make(*state), NULL),
+            *state);
+    }
+}
+
+/* Only a configuration line, which is there to be pasted, may be wider. */
+static void expect_fits(const char *text, size_t width)
+{
+    while (*text) {
+        size_t n = strcspn(text, "\n");
+
+        if (n > width && strncmp(text, "         LogFormat", 18)) {
+            fail_msg("%d columns, %d allowed: %.*s", (int)n, (int)width, (int)n,
+                     text);
+        }
+        text += n + (text[n] != '\0');
+    }
+}
+
+static void test_text__fits_the_width(void **state)
+{
+    static const int widths[] = {80, 100, 120, 200};
+    size_t i, w;
+
+    for (i = 0; i < FIXTURE_COUNT(reports); i++) {
+        for (w = 0; w < FIXTURE_COUNT(widths); w++) {
+            ka_render_options options = {.width = widths[w], .verbose = true};
+
+            expect_fits(fixture_render(ka_render_text, reports[i].make(*state),
+                                       &options),
+                        (size_t)widths[w]);
+        }
+    }
+}
+
+static void test_text__survives_any_width(void **state)
+{
+    static const int widths[] = {-1, 0, 1, 40, 41, 59, 60, 61, 79};
+    size_t i, w;
+
+    for (i = 0; i < FIXTURE_COUNT(reports); i++) {
+        for (w = 0; w < FIXTURE_COUNT(widths); w++) {
+            ka_render_options options = {.width = widths[w]};
+
+            assert_true(*fixture_render(ka_render_text, reports[i].make(*state),
+                                        &options));
+        }
+    }
+}
+
+static bool is_plain_text(const char *text)
+{
+    for (; *text; text++) {
+        if (*text != '\n' && (*text < ' ' || *text > '~')) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void test_text__is_ascii_without_color(void **state)
+{
+    ka_render_options options = {.color = true};
+    size_t i;
+
+    for (i = 0; i < FIXTURE_COUNT(reports); i++) {
+        fixture *f = reports[i].make(*state);
+
+        assert_true(is_plain_text(fixture_render(ka_render_text, f, NULL)));
+        assert_false(
+            is_plain_text(fixture_render(ka_render_text, f, &options)));
+    }
+}
+
+static void test_text__refused_proposes_nothing(void **state)
+{
+    fixture *f = fixture_prefork(*state);
+    const char *text;
+
+    f->report.verdict.refused = true;
+    text = fixture_render(ka_render_text, f, NULL);
+    assert_null(strstr(text, "Proposed"));
+    assert_null(strstr(text, "  >  "));
+    assert_non_null(strstr(text, "now   15s m"));
+}
+
+/* A timeout given by hand is in the table even where it is no customary one;
+ * so are Off and what is proposed. */
+static void test_text__what_if_keeps_the_rows_that_matter(void **state)
+{
+    fixture *f = fixture_prefork(*state);
+    const char *text;
+
+    f->report.now = 13;                     /* 45s */
+    f->report.answers[0].choice.index = 15; /* 90s */
+    text = fixture_render(ka_render_text, f, NULL);
+    assert_non_null(strstr(text, "now   45s x"));
+    assert_non_null(strstr(text, "  >     90s x"));
+    assert_non_null(strstr(text, "        Off m"));
+}
+
+/* Numbers that are not finite come from an empty window: no crash, a mark. */
+static void test_text__marks_what_is_not_finite(void **state)
+{
+    fixture *f = fixture_prefork(*state);
+
+    f->high[FIXTURE_NOW].held_mean = NAN;
+    f->report.answers[0].fits[FIXTURE_NOW].workers = INFINITY;
+    assert_non_null(strstr(fixture_render(ka_render_text, f, NULL), "   ?"));
+}
+
+/* A log without service times: busy is not 0, it is not known. */
+static void test_text__without_service_times_busy_is_not_known(void **state)
+{
+    fixture *f = fixture_unknown_mpm(*state);
+    ka_render_options wide = {.width = 200};
+    const char *text;
+
+    f->profile.with_service = 0;
+    text = fixture_render(ka_render_text, f, &wide);
+    assert_non_null(strstr(text, "? busy: the log has no service times"));
+    assert_non_null(strstr(text, "  event         15s        ?"));
+}
+
+static void test_text__a_failed_write_is_a_status(void **state)
+{
+    static ka_render_fn *const all[] = {ka_render_text, ka_render_json,
+                                        ka_render_conf, ka_render_show_text,
+                                        ka_render_show_json};
+    ka_render_options options = {.width = 80};
+    fixture *f = fixture_prefork(*state);
+    size_t i;
+
+    for (i = 0; i < FIXTURE_COUNT(all); i++) {
+        FILE *full = fopen("/dev/full", "w");
+
+        assert_non_null(full);
+        assert_int_not_equal(all[i](full, &f->report, &options), APR_SUCCESS);
+        fclose(full);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        unit_test(test_text__golden),
+        unit_test(test_text__fits_the_width),
+        unit_test(test_text__survives_any_width),
+        unit_test(test_text__is_ascii_without_color),
+        unit_test(test_text__refused_proposes_nothing),
+        unit_test(test_text__what_if_keeps_the_rows_that_matter),
+        unit_test(test_text__marks_what_is_not_finite),
+        unit_test(test_text__without_service_times_busy_is_not_known),
+        unit_test(test_text__a_failed_write_is_a_status)};
+
+    return unit_main(tests);
+}

@@ -1,0 +1,125 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+#include "output.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <apr_strings.h>
+
+#define DEFAULT_WIDTH 80
+#define LEAST_WIDTH 60
+#define MOST_WIDTH 120
+
+static apr_status_t failed(const char *what, const char *path,
+                           apr_status_t rv)
+{
+    char reason[120];
+
+    fprintf(stderr, "kaadvisor: cannot %s %s: %s\n", what, path,
+            apr_strerror(rv, reason, sizeof(reason)));
+    return rv;
+}
+
+/* A name that is there and is no regular file (a pipe, /dev/null) is written
+ * to directly; so is nothing else. */
+static bool written_in_place(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 && !S_ISREG(info.st_mode);
+}
+
+apr_status_t ka_result_open(ka_result_file *file, const ka_options *options,
+                            apr_pool_t *pool)
+{
+    const char *path = options->output_file;
+    struct stat info;
+    mode_t mask;
+    char *name;
+    int fd;
+
+    memset(file, 0, sizeof(*file));
+    signal(SIGPIPE, SIG_IGN);
+    if (!path || !strcmp(path, "-")) {
+        file->stream = stdout;
+        return APR_SUCCESS;
+    }
+    file->path = path;
+    if (written_in_place(path)) {
+        file->stream = fopen(path, "w");
+        return file->stream ? APR_SUCCESS : failed("write", path, errno);
+    }
+    name = apr_pstrcat(pool, path, ".XXXXXX", NULL);
+    fd = mkstemp(name);
+    if (fd < 0) {
+        return failed("create a file beside", path, errno);
+    }
+    mask = umask(0);
+    umask(mask);
+    if (fchmod(fd, stat(path, &info) == 0 ? info.st_mode & 0777
+                                          : 0666 & ~mask)) {
+        failed("set the permissions of", name, errno);
+    }
+    file->temporary = name;
+    file->stream = fdopen(fd, "w");
+    if (!file->stream) {
+        apr_status_t rv = errno;
+
+        close(fd);
+        unlink(name);
+        return failed("write", path, rv);
+    }
+    return APR_SUCCESS;
+}
+
+int ka_result_close(ka_result_file *file, apr_status_t rv)
+{
+    const char *path = file->path ? file->path : "standard output";
+
+    if (!rv && (fflush(file->stream) || ferror(file->stream))) {
+        rv = errno ? errno : APR_EGENERAL;
+    }
+    if (!rv && file->temporary && fsync(fileno(file->stream))) {
+        rv = errno;
+    }
+    if (file->stream != stdout && fclose(file->stream) && !rv) {
+        rv = errno;
+    }
+    if (!rv && file->temporary && rename(file->temporary, file->path)) {
+        rv = errno;
+    }
+    if (!rv || (file->stream == stdout && APR_STATUS_IS_EPIPE(rv))) {
+        return KA_EXIT_DONE;
+    }
+    if (file->temporary) {
+        unlink(file->temporary);
+    }
+    failed("write", path, rv);
+    return KA_EXIT_FAILED;
+}
+
+bool ka_result_color(const ka_result_file *file)
+{
+    const char *term = getenv("TERM");
+    const char *no_color = getenv("NO_COLOR");
+
+    return isatty(fileno(file->stream)) && !(no_color && *no_color) && term &&
+           strcmp(term, "dumb") != 0;
+}
+
+int ka_result_width(const ka_result_file *file)
+{
+    struct winsize size;
+
+    if (ioctl(fileno(file->stream), TIOCGWINSZ, &size) || !size.ws_col) {
+        return DEFAULT_WIDTH;
+    }
+    if (size.ws_col < LEAST_WIDTH) {
+        return LEAST_WIDTH;
+    }
+    return size.ws_col > MOST_WIDTH ? MOST_WIDTH : size.ws_col;
+}

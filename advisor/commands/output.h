@@ -1,0 +1,39 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE.
+ *
+ * Where a command's result goes: standard output, or a file that is written
+ * whole or not at all (beside it, then renamed over it).
+ */
+#ifndef KA_COMMAND_OUTPUT_H
+#define KA_COMMAND_OUTPUT_H
+
+#include <stdio.h>
+#include <apr_errno.h>
+#include "../options.h"
+
+typedef struct ka_result_file {
+    FILE *stream;
+    const char *path;      /* final name; NULL for standard output */
+    const char *temporary; /* renamed to path by ka_result_close */
+} ka_result_file;
+
+/** Opens what options->output_file names.  Says on stderr what failed.
+ * @return APR_SUCCESS or the system's status */
+apr_status_t ka_result_open(ka_result_file *file, const ka_options *options,
+                            apr_pool_t *pool);
+
+/**
+ * Flushes, syncs and puts the file in its place; removes it if rv or writing
+ * failed.  Says on stderr what failed; a reader that has closed the pipe is
+ * no failure.
+ * @param rv  what the renderer returned
+ * @return KA_EXIT_DONE or KA_EXIT_FAILED
+ */
+int ka_result_close(ka_result_file *file, apr_status_t rv);
+
+/** A terminal that wants colour: no NO_COLOR, TERM is not dumb. */
+bool ka_result_color(const ka_result_file *file);
+
+/** Columns of the terminal behind the stream; 80 if it is none. */
+int ka_result_width(const ka_result_file *file);
+
+#endif

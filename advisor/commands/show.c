@@ -1,0 +1,40 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE.
+ * `kaadvisor show`: what a source holds, without advice. */
+#include "commands.h"
+
+#include "../render/render.h"
+#include "analysis.h"
+#include "output.h"
+
+int ka_command_show(const ka_options *options, apr_pool_t *pool)
+{
+    ka_analysis *analysis = apr_palloc(pool, sizeof(*analysis));
+    ka_render_options render = {.verbose = options->verbose};
+    const char *error = NULL;
+    ka_result_file file;
+
+    if (options->source_n == 0) {
+        return ka_no_source("show");
+    }
+    if (options->output == KA_OUTPUT_CONF) {
+        fputs("kaadvisor: --output conf: show has no configuration to write; "
+              "expected text or json\n",
+              stderr);
+        return KA_EXIT_USAGE;
+    }
+    if (ka_analysis_run(analysis, &error, options, pool)) {
+        fprintf(stderr, "kaadvisor: %s\n", error);
+        return KA_EXIT_FAILED;
+    }
+    if (ka_result_open(&file, options, pool)) {
+        return KA_EXIT_FAILED;
+    }
+    render.color = ka_result_color(&file);
+    render.width = ka_result_width(&file);
+    return ka_result_close(
+        &file, options->output == KA_OUTPUT_JSON
+                   ? ka_render_show_json(file.stream, &analysis->report,
+                                         &render)
+                   : ka_render_show_text(file.stream, &analysis->report,
+                                         &render));
+}

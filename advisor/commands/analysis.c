@@ -7,8 +7,10 @@
 #include <apr_strings.h>
 
 #include <ka_units.h>
+#include "../model/histsweep.h"
 #include "../model/sweep.h"
 #include "../sources/log.h"
+#include "../words.h"
 #include "progress.h"
 
 /* R1's margin over a proxy's idle timeout: a timeout of the sweep. */
@@ -116,6 +118,23 @@ static void settle_keepalive(ka_analysis *a)
     }
 }
 
+/* %P without %{tid}P: a process of prefork is a slot. */
+static void settle_slots(ka_analysis *a)
+{
+    size_t i;
+
+    if (ka_server_get(&a->server, KA_FACT_ID_MPM, -1) != KA_MPM_PREFORK) {
+        return;
+    }
+    for (i = 0; i < a->served.n; i++) {
+        ka_request *request = &a->served.items[i];
+
+        if (request->slot == 0) {
+            request->slot = request->child;
+        }
+    }
+}
+
 static void settle_timeout(ka_analysis *a)
 {
     if (a->server.facts[KA_FACT_TIMEOUT].known) {
@@ -156,10 +175,8 @@ static int compare_timeouts(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Off, the default list, T0, what the user asked for and what a proxy needs;
- * ascending, each once. */
-static int64_t *timeouts_of(size_t *n, const ka_analysis *a,
-                            const ka_options *options, apr_pool_t *pool)
+int64_t *ka_analysis_timeouts(size_t *n, const ka_analysis *a,
+                              const ka_options *options, apr_pool_t *pool)
 {
     size_t default_n, i, unique = 0;
     const int64_t *defaults = ka_sweep_default_timeouts(&default_n);
@@ -191,7 +208,7 @@ static apr_status_t sweep(ka_analysis *a, const ka_options *options,
                           apr_pool_t *pool)
 {
     ka_report *r = &a->report;
-    int64_t *timeouts = timeouts_of(&r->timeout_n, a, options, pool);
+    int64_t *timeouts = ka_analysis_timeouts(&r->timeout_n, a, options, pool);
     ka_sweep_options sweep_options = {.measured_up_to_us = r->timeout_us};
     ka_outcome *low = apr_pcalloc(pool, r->timeout_n * sizeof(*low));
     ka_outcome *high = low;
@@ -206,28 +223,91 @@ static apr_status_t sweep(ka_analysis *a, const ka_options *options,
     }
     r->low = low;
     r->high = high;
-    while (timeouts[r->now] != r->timeout_us) {
-        r->now++;
-    }
+    ka_analysis_set_now(r, timeouts);
     return rv;
 }
 
-const ka_trace *ka_analysis_trace(const ka_analysis *analysis)
+void ka_analysis_set_now(ka_report *report, const int64_t *timeouts)
 {
-    return analysis->connections.bracket ? &analysis->connections.high
-                                         : &analysis->connections.low;
+    while (timeouts[report->now] != report->timeout_us) {
+        report->now++;
+    }
+}
+
+/* ---- MaxKeepAliveRequests [M16] ---------------------------------------- */
+
+static uint64_t extra_of_trace(void *context, int64_t timeout_us,
+                               uint32_t max_requests)
+{
+    const ka_connections *c = &((ka_analysis *)context)->connections;
+
+    return ka_extra_opens(c->bracket ? &c->high : &c->low, timeout_us,
+                          max_requests);
+}
+
+/* Connections as they were under T0. */
+static uint64_t extra_of_segment(void *context, int64_t timeout_us,
+                                 uint32_t max_requests)
+{
+    const ka_live *live = ((ka_analysis *)context)->live;
+    int32_t limit = live->vhost_n
+                        ? live->vhosts[0].vhost->max_keep_alive_requests
+                        : 0;
+
+    (void)timeout_us;
+    return ka_hist_extra_opens(
+        &live->total->quantity[KA_QUANTITY_REQUESTS], max_requests,
+        limit > 0 ? (uint32_t)limit : 0,
+        live->total->counter[KA_COUNTER_CLOSE + KA_REASON_MAX_REQUESTS]);
+}
+
+ka_extra ka_analysis_extra(ka_analysis *analysis)
+{
+    return (ka_extra){analysis->live ? extra_of_segment : extra_of_trace,
+                      analysis};
+}
+
+/* ---- all of it --------------------------------------------------------- */
+
+apr_status_t ka_analysis_find_segment(const char **path, const char **error,
+                                      const ka_options *options)
+{
+    size_t i;
+
+    *path = NULL;
+    for (i = 0; i < options->source_n && !*path; i++) {
+        if (ka_segment_source_is(options->sources[i])) {
+            *path = options->sources[i];
+        }
+    }
+    if (*path && options->source_n > 1) {
+        *error = apr_psprintf(options->pool,
+                              "%s is a segment of mod_kastats, which stands "
+                              "for all of its server's traffic; give it alone",
+                              ka_words_clean(options->pool, *path, false));
+        return APR_EINVAL;
+    }
+    return APR_SUCCESS;
 }
 
 apr_status_t ka_analysis_run(ka_analysis *a, const char **error,
                              const ka_options *options, apr_pool_t *pool)
 {
     ka_report *r = &a->report;
+    const char *segment;
     int64_t timeout_us;
     apr_status_t rv;
 
     memset(a, 0, sizeof(*a));
     apr_pool_cleanup_register(pool, a, free_analysis, apr_pool_cleanup_null);
     a->server = options->server;
+    rv = ka_analysis_find_segment(&segment, error, options);
+    if (rv) {
+        return rv;
+    }
+    if (segment) {
+        return ka_analysis_segment(a, error, segment, options, pool);
+    }
     rv = read_sources(a, error, options, pool);
     if (rv) {
         return rv;
@@ -235,6 +315,7 @@ apr_status_t ka_analysis_run(ka_analysis *a, const char **error,
     *error = "not enough memory for this log; take a shorter span with "
              "--since and --until";
     settle_keepalive(a);
+    settle_slots(a);
     rv = group(a);
     if (rv) {
         return rv;

@@ -6,6 +6,7 @@
 #include <apr_pools.h>
 
 #include "commands/commands.h"
+#include "commands/say.h"
 
 static const ka_command *find_command(const char *name)
 {
@@ -62,7 +63,7 @@ static int run(int argc, const char *const *argv, apr_pool_t *pool)
     }
     ka_options_init(&options);
     if (ka_options_parse(&options, &error, command, argc, argv, pool)) {
-        fprintf(stderr, "kaadvisor: %s\n", error);
+        ka_say(pool, "%s", error);
         return KA_EXIT_USAGE;
     }
     if (options.version) {
@@ -79,9 +80,8 @@ static int run(int argc, const char *const *argv, apr_pool_t *pool)
         return KA_EXIT_DONE;
     }
     if (!command->takes_sources && options.source_n) {
-        fprintf(stderr,
-                "kaadvisor: `kaadvisor %s` takes no SOURCE, but got \"%s\"\n",
-                command->name, options.sources[0]);
+        ka_say(pool, "`kaadvisor %s` takes no SOURCE, but got \"%s\"",
+               command->name, options.sources[0]);
         return KA_EXIT_USAGE;
     }
     return command->run(&options, pool);

@@ -21,6 +21,16 @@
 /* Starts that were moved distort gaps. */
 #define LATE_SHARE 0.01
 
+const char *ka_source_word(const ka_report *report)
+{
+    return report->profile->live ? "segment" : "log";
+}
+
+bool ka_identity_is_exact(const ka_report *report)
+{
+    return !strcmp(report->identity, "port") || report->profile->live;
+}
+
 typedef const char *shortcoming(const ka_report *report, apr_pool_t *pool);
 
 static const char *too_few(const ka_report *report, apr_pool_t *pool)
@@ -43,8 +53,9 @@ static const char *too_short(const ka_report *report, apr_pool_t *pool)
         return NULL;
     }
     return apr_psprintf(pool,
-                        "the log covers %s, and at least a minute, better a "
+                        "the %s covers %s, and at least a minute, better a "
                         "busy hour, is needed",
+                        ka_source_word(report),
                         ka_words_duration(pool,
                                           report->profile->window_s * 1e6));
 }
@@ -74,7 +85,8 @@ static const char *under_an_hour(const ka_report *report, apr_pool_t *pool)
     if (report->profile->window_s >= BUSY_HOUR_S) {
         return NULL;
     }
-    return apr_psprintf(pool, "the log covers %s, less than one busy hour",
+    return apr_psprintf(pool, "the %s covers %s, less than one busy hour",
+                        ka_source_word(report),
                         ka_words_duration(pool,
                                           report->profile->window_s * 1e6));
 }
@@ -96,7 +108,7 @@ static const char *hidden_http2(const ka_report *report, apr_pool_t *pool)
     double share = (double)report->profile->http2 /
                    (double)report->profile->total.requests;
 
-    if (share <= HTTP2_SHARE || !strcmp(report->identity, "port")) {
+    if (share <= HTTP2_SHARE || ka_identity_is_exact(report)) {
         return NULL;
     }
     return apr_psprintf(pool,
@@ -144,9 +156,9 @@ static const char *assumed_timeout(const ka_report *report, apr_pool_t *pool)
 static const char *guessed_identity(const ka_report *report, apr_pool_t *pool)
 {
     (void)pool;
-    return strcmp(report->identity, "time") ? NULL
-                                            : "connections are inferred from "
-                                              "times, not logged";
+    return strcmp(report->identity, "time") || report->profile->bracket
+               ? NULL
+               : "connections are inferred from times, not logged";
 }
 
 static const struct {

@@ -191,8 +191,8 @@ static void advise_block_item(const ka_row_context *c, ka_block_item item)
     if (!ka_service_known(c->d->report->profile)) {
         row->confidence = KA_CONFIDENCE_LOW;
     }
+    ka_row_evidence(row, "workers_needed", c->fit->workers);
     if (item == KA_BLOCK_MAX_REQUEST_WORKERS) {
-        ka_row_evidence(row, "workers_needed", c->fit->workers);
         ka_row_evidence(row, "held_mean", c->to->held_mean);
         ka_row_evidence(row, "held_peak", c->to->held.peak);
         if (c->answer->supply.process_bytes > 0) {

@@ -38,7 +38,9 @@ static const char *answer_text(const ka_decision *d, const ka_mpm_answer *a)
     const ka_report *r = d->report;
     apr_pool_t *p = d->pool;
     const ka_outcome *to = &r->high[a->choice.index];
+    const ka_outcome *to_low = &r->low[a->choice.index];
     const ka_outcome *now = &r->high[r->now];
+    const ka_outcome *now_low = &r->low[r->now];
     const char *numbers;
 
     if (a->choice.index == r->now) {
@@ -49,9 +51,12 @@ static const char *answer_text(const ka_decision *d, const ka_mpm_answer *a)
     }
     numbers = apr_psprintf(
         p, "%s %s held in the mean instead of %s, reuse %s instead of %s",
-        ka_words_number(p, to->held_mean), holders(a),
-        ka_words_number(p, now->held_mean), ka_words_share(p, to->reuse),
-        ka_words_share(p, now->reuse));
+        ka_words_range(p, ka_words_number, to_low->held_mean, to->held_mean),
+        holders(a),
+        ka_words_range(p, ka_words_number, now_low->held_mean,
+                       now->held_mean),
+        ka_words_range(p, ka_words_share, to_low->reuse, to->reuse),
+        ka_words_range(p, ka_words_share, now_low->reuse, now->reuse));
     if (to->timeout_us == KA_TIMEOUT_OFF) {
         return apr_psprintf(p, "set KeepAlive Off (%s now): %s",
                             ka_words_timeout(p, r->timeout_us), numbers);
@@ -148,9 +153,9 @@ static void next_facts(ka_decision *d)
     }
     if (list) {
         next(d, apr_psprintf(d->pool,
-                             "Tell what this log cannot: run it again with "
+                             "Tell what this %s cannot: run it again with "
                              "%s.",
-                             list));
+                             ka_source_word(d->report), list));
     }
 }
 
@@ -158,7 +163,7 @@ static void next_log_format(ka_decision *d)
 {
     const ka_report *r = d->report;
 
-    if (!strcmp(r->identity, "port") && ka_service_known(r->profile)) {
+    if (ka_identity_is_exact(r) && ka_service_known(r->profile)) {
         return;
     }
     next(d, apr_psprintf(d->pool,
@@ -176,7 +181,8 @@ static void next_apply(ka_decision *d)
     next(d, "Write the block with --output conf -o httpd-mpm.conf, include it "
             "behind the present one, check it with `apachectl configtest`, "
             "then reload; ServerLimit and ThreadLimit need a full restart.");
-    next(d, "Run this again on the log of the day after.");
+    next(d, apr_psprintf(d->pool, "Run this again on the %s of the day after.",
+                         ka_source_word(d->report)));
 }
 
 void ka_judge_verdict(ka_decision *d)
@@ -186,8 +192,11 @@ void ka_judge_verdict(ka_decision *d)
     r->verdict.change_advised = !r->verdict.refused && change_advised(r);
     r->verdict.text = verdict_text(d);
     if (r->verdict.refused) {
-        next(d, "Run it on a longer log: one busy day, all rotated files "
-                "together.");
+        next(d, r->profile->live
+                    ? "Run it again when the module has recorded for longer: "
+                      "one busy day."
+                    : "Run it on a longer log: one busy day, all rotated "
+                      "files together.");
     }
     else {
         next_facts(d);

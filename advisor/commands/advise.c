@@ -6,6 +6,22 @@
 #include "../render/render.h"
 #include "analysis.h"
 #include "output.h"
+#include "say.h"
+
+static apr_status_t analyse(ka_analysis *analysis, const char **error,
+                            const ka_options *options, apr_pool_t *pool)
+{
+    ka_advise_options advise = {.delta = options->reuse_loss,
+                                .growth = options->growth};
+    apr_status_t rv = ka_analysis_run(analysis, error, options, pool);
+    ka_extra extra;
+
+    if (rv) {
+        return rv;
+    }
+    extra = ka_analysis_extra(analysis);
+    return ka_advise(&analysis->report, &extra, &advise, pool);
+}
 
 int ka_command_advise(const ka_options *options, apr_pool_t *pool)
 {
@@ -14,8 +30,6 @@ int ka_command_advise(const ka_options *options, apr_pool_t *pool)
         [KA_OUTPUT_JSON] = ka_render_json,
         [KA_OUTPUT_CONF] = ka_render_conf};
     ka_analysis *analysis = apr_palloc(pool, sizeof(*analysis));
-    ka_advise_options advise = {.delta = options->reuse_loss,
-                                .growth = options->growth};
     ka_render_options render = {.legacy_names = options->legacy_names,
                                 .verbose = options->verbose};
     const char *error = NULL;
@@ -25,10 +39,8 @@ int ka_command_advise(const ka_options *options, apr_pool_t *pool)
     if (options->source_n == 0) {
         return ka_no_source("advise");
     }
-    if (ka_analysis_run(analysis, &error, options, pool) ||
-        ka_advise(&analysis->report, ka_analysis_trace(analysis), &advise,
-                  pool)) {
-        fprintf(stderr, "kaadvisor: %s\n", error);
+    if (analyse(analysis, &error, options, pool)) {
+        ka_say(pool, "%s", error);
         return KA_EXIT_FAILED;
     }
     if (ka_result_open(&file, options, pool)) {

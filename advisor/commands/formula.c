@@ -2,16 +2,16 @@
  * `kaadvisor formula`: [M1] and [M2] on numbers given as options. */
 #include "commands.h"
 #include "output.h"
+#include "say.h"
 #include "../model/formula.h"
 #include "../render/render.h"
 
-static int missing(const char *option)
+static int missing(apr_pool_t *pool, const char *option)
 {
-    fprintf(stderr,
-            "kaadvisor: formula needs %s; for example: kaadvisor formula "
-            "--timeout 10 --rps 50 --keepalive-requests 1 --process-memory "
-            "4M\n",
-            option);
+    ka_say(pool,
+           "formula needs %s; for example: kaadvisor formula --timeout 10 "
+           "--rps 50 --keepalive-requests 1 --process-memory 4M",
+           option);
     return KA_EXIT_USAGE;
 }
 
@@ -25,23 +25,22 @@ int ka_command_formula(const ka_options *options, apr_pool_t *pool)
         .process_bytes = ka_server_get(&options->server,
                                        KA_FACT_PROCESS_MEMORY, -1)};
     ka_result_file file;
-    char rule[512];
-    const char *why;
+    char buffer[512];
+    const char *rule, *why;
     apr_status_t rv;
 
     if (!timeout->known) {
-        return missing("--timeout S");
+        return missing(pool, "--timeout S");
     }
     if (options->rps < 0) {
-        return missing("--rps R");
+        return missing(pool, "--rps R");
     }
     if (formula.timeout_s > 0 && options->keepalive_requests <= 0) {
-        return missing("--keepalive-requests K, above 0, with a timeout");
+        return missing(pool, "--keepalive-requests K, above 0, with a timeout");
     }
     if (options->output == KA_OUTPUT_CONF) {
-        fputs("kaadvisor: --output conf: formula has no configuration to "
-              "write; expected text or json\n",
-              stderr);
+        ka_say(pool, "--output conf: formula has no configuration to write; "
+                     "expected text or json");
         return KA_EXIT_USAGE;
     }
     if (formula.keepalive_requests < 0) {
@@ -49,10 +48,10 @@ int ka_command_formula(const ka_options *options, apr_pool_t *pool)
     }
     rv = ka_formula_compute(&formula);
     if (rv) {
-        fputs("kaadvisor: formula: the numbers are out of range\n", stderr);
+        ka_say(pool, "formula: the numbers are out of range");
         return KA_EXIT_USAGE;
     }
-    ka_formula_rule(rule, sizeof(rule), &formula);
+    rule = ka_formula_rule(buffer, sizeof(buffer), &formula);
     why = ka_formula_why_it_differs(formula.timeout_s == 0);
     if (ka_result_open(&file, options, pool)) {
         return KA_EXIT_FAILED;

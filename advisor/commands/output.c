@@ -10,17 +10,19 @@
 #include <unistd.h>
 #include <apr_strings.h>
 
+#include "say.h"
+
 #define DEFAULT_WIDTH 80
 #define LEAST_WIDTH 60
 #define MOST_WIDTH 120
 
-static apr_status_t failed(const char *what, const char *path,
-                           apr_status_t rv)
+static apr_status_t failed(const ka_result_file *file, const char *what,
+                           const char *path, apr_status_t rv)
 {
     char reason[120];
 
-    fprintf(stderr, "kaadvisor: cannot %s %s: %s\n", what, path,
-            apr_strerror(rv, reason, sizeof(reason)));
+    ka_say(file->pool, "cannot %s %s: %s", what, path,
+           apr_strerror(rv, reason, sizeof(reason)));
     return rv;
 }
 
@@ -43,6 +45,7 @@ apr_status_t ka_result_open(ka_result_file *file, const ka_options *options,
     int fd;
 
     memset(file, 0, sizeof(*file));
+    file->pool = pool;
     signal(SIGPIPE, SIG_IGN);
     if (!path || !strcmp(path, "-")) {
         file->stream = stdout;
@@ -51,18 +54,18 @@ apr_status_t ka_result_open(ka_result_file *file, const ka_options *options,
     file->path = path;
     if (written_in_place(path)) {
         file->stream = fopen(path, "w");
-        return file->stream ? APR_SUCCESS : failed("write", path, errno);
+        return file->stream ? APR_SUCCESS : failed(file, "write", path, errno);
     }
     name = apr_pstrcat(pool, path, ".XXXXXX", NULL);
     fd = mkstemp(name);
     if (fd < 0) {
-        return failed("create a file beside", path, errno);
+        return failed(file, "create a file beside", path, errno);
     }
     mask = umask(0);
     umask(mask);
     if (fchmod(fd, stat(path, &info) == 0 ? info.st_mode & 0777
                                           : 0666 & ~mask)) {
-        failed("set the permissions of", name, errno);
+        failed(file, "set the permissions of", name, errno);
     }
     file->temporary = name;
     file->stream = fdopen(fd, "w");
@@ -71,7 +74,7 @@ apr_status_t ka_result_open(ka_result_file *file, const ka_options *options,
 
         close(fd);
         unlink(name);
-        return failed("write", path, rv);
+        return failed(file, "write", path, rv);
     }
     return APR_SUCCESS;
 }
@@ -98,7 +101,7 @@ int ka_result_close(ka_result_file *file, apr_status_t rv)
     if (file->temporary) {
         unlink(file->temporary);
     }
-    failed("write", path, rv);
+    failed(file, "write", path, rv);
     return KA_EXIT_FAILED;
 }
 

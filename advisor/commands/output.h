@@ -14,6 +14,7 @@ typedef struct ka_result_file {
     FILE *stream;
     const char *path;      /* final name; NULL for standard output */
     const char *temporary; /* renamed to path by ka_result_close */
+    apr_pool_t *pool;      /* for what is said about it */
 } ka_result_file;
 
 /** Opens what options->output_file names.  Says on stderr what failed.

@@ -5,25 +5,18 @@
 #include "../render/render.h"
 #include "analysis.h"
 #include "output.h"
+#include "say.h"
+#include "show_segment.h"
 
-int ka_command_show(const ka_options *options, apr_pool_t *pool)
+static int show_logs(const ka_options *options, apr_pool_t *pool)
 {
     ka_analysis *analysis = apr_palloc(pool, sizeof(*analysis));
     ka_render_options render = {.verbose = options->verbose};
     const char *error = NULL;
     ka_result_file file;
 
-    if (options->source_n == 0) {
-        return ka_no_source("show");
-    }
-    if (options->output == KA_OUTPUT_CONF) {
-        fputs("kaadvisor: --output conf: show has no configuration to write; "
-              "expected text or json\n",
-              stderr);
-        return KA_EXIT_USAGE;
-    }
     if (ka_analysis_run(analysis, &error, options, pool)) {
-        fprintf(stderr, "kaadvisor: %s\n", error);
+        ka_say(pool, "%s", error);
         return KA_EXIT_FAILED;
     }
     if (ka_result_open(&file, options, pool)) {
@@ -37,4 +30,33 @@ int ka_command_show(const ka_options *options, apr_pool_t *pool)
                                          &render)
                    : ka_render_show_text(file.stream, &analysis->report,
                                          &render));
+}
+
+int ka_command_show(const ka_options *options, apr_pool_t *pool)
+{
+    const char *segment, *error = NULL;
+
+    if (options->source_n == 0) {
+        return ka_no_source("show");
+    }
+    if (options->output == KA_OUTPUT_CONF) {
+        ka_say(pool, "--output conf: show has no configuration to write; "
+                     "expected text or json");
+        return KA_EXIT_USAGE;
+    }
+    if (ka_analysis_find_segment(&segment, &error, options)) {
+        ka_say(pool, "%s", error);
+        return KA_EXIT_FAILED;
+    }
+    if (segment) {
+        return ka_show_segment(segment, options, pool);
+    }
+    if (options->connections) {
+        ka_say(pool,
+               "--connections: %s is no segment of mod_kastats; a log has no "
+               "record of single connections",
+               options->sources[0]);
+        return KA_EXIT_FAILED;
+    }
+    return show_logs(options, pool);
 }

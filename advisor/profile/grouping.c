@@ -118,11 +118,19 @@ void ka_grouping_clear(ka_grouping *g)
     g->conns = NULL;
 }
 
+/* %X prints `-` one request early at MaxKeepAliveRequests: the next %k proves
+ * that the connection went on. */
+static bool k_revives(const ka_conn *conn, const ka_request *r)
+{
+    return !(r->flags & KA_REQ_HTTP2) && conn->last_k >= 0 &&
+           r->keepalives == conn->last_k + 1;
+}
+
 /* Does the connection, as it stands, take this request? */
 static bool conn_takes(const ka_grouping *g, const ka_conn *conn,
                        const ka_request *r)
 {
-    if (conn->ended || ka_request_alone(g, r) ||
+    if ((conn->ended && !k_revives(conn, r)) || ka_request_alone(g, r) ||
         !ka_k_continues(conn->last_k, r)) {
         return false;
     }

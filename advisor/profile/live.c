@@ -264,14 +264,14 @@ static ka_span span_of(const ka_segment_recent *r, const ka_live *live)
 }
 
 /* Connections that began this long before the end have closed but for one in
- * a hundred, so they are among the recent ones. */
+ * a hundred, so the recent ones hold them. */
 static int64_t end_of_known(const ka_live *live)
 {
     double life = ka_hist_quantile(&live->total->quantity[KA_QUANTITY_LIFE],
                                    0.99);
 
-    if (live->total->open == 0) {
-        return within(live->last_us);
+    if (live->recent_whole && live->total->open == 0) {
+        return KA_SPANS_ALL;
     }
     return within(live->last_us) - (int64_t)fmin(life, (double)TIME_MAX);
 }

@@ -158,8 +158,10 @@ static void count_requests(builder *b)
     }
 }
 
-/* A gap belongs to the request before it on the chain. */
-static apr_status_t count_gaps(builder *b, const ka_trace *trace)
+/* A gap belongs to the request before it on the chain.  Longer ones than T0
+ * lie between two connections, not within one. */
+static apr_status_t count_gaps(builder *b, const ka_trace *trace,
+                               int64_t timeout_us)
 {
     uint32_t *last = ka_array_alloc(trace->chain_n, sizeof(*last));
     size_t i;
@@ -170,11 +172,10 @@ static apr_status_t count_gaps(builder *b, const ka_trace *trace)
     for (i = 0; i < trace->request_n; i++) {
         const ka_trace_request *t = &trace->requests[i];
 
-        if (t->gap_us >= 0) {
+        if (t->gap_us >= 0 && t->gap_us <= timeout_us) {
             const ka_request *before = &b->served->items[last[t->chain]];
             ka_traffic *vhost = vhost_of(b, before);
-            int64_t limit = ka_request_limit(before);
-            uint64_t gap = (uint64_t)(t->gap_us < limit ? t->gap_us : limit);
+            uint64_t gap = (uint64_t)t->gap_us;
 
             ka_hist_add(&class_of(b, before)->gap, gap);
             if (vhost != NULL) {
@@ -297,7 +298,7 @@ static apr_status_t build(builder *b, const ka_connections *connections,
     }
     find_window(b->out, b->served);
     count_requests(b);
-    status = count_gaps(b, &connections->low);
+    status = count_gaps(b, &connections->low, timeout_us);
     sum_classes(b->out);
     finish_all(b);
     if (status == APR_SUCCESS) {

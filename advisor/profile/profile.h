@@ -34,9 +34,9 @@ typedef struct ka_traffic {
                               over all seconds of the window, idle ones too */
     double peak_per_s;     /* most requests in one second */
     ka_hist service;       /* us; empty if the log does not tell */
-    ka_hist gap;           /* us; idle time on its chain after a request of
-                              this class or vhost, until the next one; capped
-                              at the client's limit */
+    ka_hist gap;           /* us; idle time on its connection after a request
+                              of this class or vhost, until the next one: up
+                              to T0 */
     uint64_t bytes;        /* to clients, where told */
     uint64_t bytes_n;      /* requests for which they were told */
 } ka_traffic;

@@ -115,7 +115,9 @@ void ka_survival_make(ka_survival *out, ka_span *spans, size_t n,
     *out = (ka_survival){0};
     qsort(spans, n, sizeof(*spans), compare_spans);
     for (i = 0; i < n; i++) {
-        int64_t over = end_us - spans[i].idle_us - spans[i].limit_us;
+        int64_t over = end_us == KA_SPANS_ALL
+                           ? KA_SPANS_ALL
+                           : end_us - spans[i].idle_us - spans[i].limit_us;
 
         if (spans[i].timed_out && over > 0) {
             place[i] = timed_out;

@@ -10,9 +10,10 @@
  *   connection 2                                |==|...|==|
  *                            |..................| gap = T0 + over
  *
- * Whoever has not come back when the observation ends may still do so: these
- * are censored, and the share of longer gaps is estimated by the product
- * limit (Kaplan and Meier, 1958).
+ * Where only the latest connections are known, whoever has not come back at
+ * the end may still do so: these are censored, and the share of longer gaps is
+ * estimated by the product limit (Kaplan and Meier, 1958).  Where all are
+ * known, they count as gone for good, as they do in a log.
  */
 #ifndef KA_SURVIVAL_H
 #define KA_SURVIVAL_H
@@ -23,6 +24,8 @@
 
 /* Fewer connections that timed out tell nothing. */
 #define KA_SURVIVAL_LEAST 20
+
+#define KA_SPANS_ALL INT64_MAX
 
 typedef struct ka_span {
     uint64_t client;
@@ -36,7 +39,8 @@ typedef struct ka_span {
 /**
  * @param out    arrays owned by pool; n 0 if too few timed out
  * @param spans  spans[n], in any order; put in order of client and start
- * @param end_us connections that start from here on are not all known
+ * @param end_us connections that start from here on are not all known;
+ *               KA_SPANS_ALL: spans are all that there were
  */
 void ka_survival_make(ka_survival *out, ka_span *spans, size_t n,
                       int64_t end_us, apr_pool_t *pool);

@@ -218,9 +218,12 @@ static unsigned flags_of_connection(char conn_status)
 static unsigned flags_of(const facts *f)
 {
     const ka_logline *line = f->line;
-    unsigned flags =
-        flags_of_connection(line->conn_status) | flags_of_request(f);
+    unsigned flags = flags_of_request(f);
 
+    /* On HTTP/2, %X speaks of the stream, if it is not mere noise. */
+    if (!(flags & KA_REQ_HTTP2)) {
+        flags |= flags_of_connection(line->conn_status);
+    }
     if (line->tls_protocol.len || line->local_port == HTTPS_PORT) {
         flags |= KA_REQ_TLS;
     }

@@ -46,13 +46,27 @@ static const char *names_of_presets(apr_pool_t *pool)
     return names;
 }
 
+/* A format with more items before its time than common has lets them take
+ * nearly any text: it gets far on any line, which says nothing. */
+static bool is_loose(const trial *t)
+{
+    return (ka_logformat_fields(t->format) &
+            (KA_LF_BIT(KA_LF_REMOTE_PORT) | KA_LF_BIT(KA_LF_VHOST))) != 0;
+}
+
 /* Where nothing fits at all, the preset that gets furthest says most. */
 static bool is_better(const trial *a, const trial *b)
 {
     if (a->fits != b->fits) {
         return a->fits > b->fits;
     }
-    return a->fits == 0 && a->error.column > b->error.column;
+    if (a->fits > 0) {
+        return false;
+    }
+    if (is_loose(a) != is_loose(b)) {
+        return is_loose(b);
+    }
+    return a->error.column > b->error.column;
 }
 
 static const char *nothing_fits(const trial *best,

@@ -213,8 +213,9 @@ static void test_profile__gap_belongs_to_the_request_before(void **state)
     r->vhost = 1;
     r = on_port(&f.q, 5, 1, 1, 10); /* gap 1 after static on b */
     r->vhost = 1;
-    on_port(&f.q, 20, 1, 1, 10)->vhost = 2;    /* has no name */
-    on_port(&f.q, 30, 1, 1, 10)->vhost = 9999; /* no such one */
+    on_port(&f.q, 9, 1, 1, 10)->vhost = 2;     /* gap 3; has no name */
+    on_port(&f.q, 14, 1, 1, 10)->vhost = 9999; /* gap 4; no such one */
+    on_port(&f.q, 40, 1, 1, 10)->vhost = 9999; /* on a new connection */
     p = build(&f, &info, seconds_us(5), *state);
     assert_int_equal(ka_hist_count(&p->classes[KA_CLASS_DYNAMIC].gap), 1);
     assert_int_equal(ka_hist_sum(&p->classes[KA_CLASS_DYNAMIC].gap), 2000000);

@@ -15,7 +15,7 @@ VERSION := 0.1.0
 # ---- what must be there: command or file -> Debian package ------------------
 DEPS := gcc make pkg-config apache2-bin apache2-dev libapr1-dev \
         libaprutil1-dev libarchive-dev libjansson-dev libcmocka-dev \
-        python3-pytest bzip2 xz-utils zstd
+        python3-pytest nghttp2-client bzip2 xz-utils zstd
 DEPS_MISSING = $(shell dpkg-query -W -f '$${db:Status-Abbrev} $${Package}\n' \
         $(DEPS) 2>/dev/null | awk '$$1 == "ii" {print $$2}' | \
         sed 's/:.*//' | sort -u > /tmp/.ka-deps.$$$$; \

@@ -61,7 +61,8 @@ static const char *set_flag(ka_options *options, const char *value, int detail)
 {
     bool *const places[] = {&options->check,   &options->quiet,
                             &options->verbose, &options->legacy_names,
-                            &options->help,    &options->version};
+                            &options->help,    &options->version,
+                            &options->connections};
 
     (void)value;
     *places[detail] = true;
@@ -209,9 +210,9 @@ static const option_row option_rows[] = {
     {"output-file", 'o', "FILE", KA_COMMAND_ALL, set_string, 0,
      "write the result to FILE, whole or not at all; `-` is standard output"},
     {"log-format", 0, "FORMAT", LOGS, set_string, 1,
-     "the log's LogFormat: a preset (common, combined, combinedio,\n"
-     "vhost_common, vhost_combined, ssl_request, kastats), the format itself,\n"
-     "or the LogFormat or CustomLog line as it stands in the configuration;\n"
+     "the log's LogFormat: a preset (common, combined, combinedio, "
+     "vhost_common, vhost_combined, ssl_request, kastats), the format itself, "
+     "or the LogFormat or CustomLog line as it stands in the configuration; "
      "default: detected from the first lines"},
     {"vhost", 0, "NAME", LOGS, set_string, 2,
      "only requests of this virtual host (needs %v in the log)"},
@@ -222,7 +223,7 @@ static const option_row option_rows[] = {
     {"mpm", 0, "NAME", LOGS, set_mpm, 0,
      "prefork, worker or event; default: advice for all three"},
     {"timeout", 0, "S", KA_COMMAND_ALL, set_timeout, 0,
-     "the present KeepAliveTimeout; off or 0: KeepAlive Off;\n"
+     "the present KeepAliveTimeout; off or 0: KeepAlive Off; "
      "default: estimated from the log where it can be, else httpd's 5 s"},
     {"memory", 0, "SIZE", ADVISE, set_size_fact, KA_FACT_MEMORY,
      "memory that httpd may take in all"},
@@ -240,7 +241,7 @@ static const option_row option_rows[] = {
     {"threads-per-child", 0, "N", ADVISE, set_count_fact,
      KA_FACT_THREADS_PER_CHILD, "the present ThreadsPerChild"},
     {"reuse-loss", 0, "PERCENT", ADVISE, set_number, 2,
-     "requests that may need a new connection because the timeout is\n"
+     "requests that may need a new connection because the timeout is "
      "shorter than the longest useful one (default 1)"},
     {"growth", 0, "FACTOR", ADVISE, set_number, 3,
      "plan for this many times the observed traffic (default 1)"},
@@ -251,6 +252,8 @@ static const option_row option_rows[] = {
      "mean requests per connection"},
     {"legacy-names", 0, NULL, ADVISE, set_flag, 3,
      "with --output conf: names of httpd 2.2 (MaxClients ...)"},
+    {"connections", 0, NULL, SHOW, set_flag, 6,
+     "of a segment: the recent connections, one by one"},
     {"check", 0, NULL, ADVISE, set_flag, 0,
      "exit with status 3 if a change is advised"},
     {"quiet", 'q', NULL, KA_COMMAND_ALL, set_flag, 1,
@@ -263,6 +266,9 @@ static const option_row option_rows[] = {
 #define OPTION_N (sizeof(option_rows) / sizeof(option_rows[0]))
 /* getopt_long's codes of options without a letter. */
 #define OPTION_CODE 256
+
+#define HELP_WIDTH 79
+#define HELP_INDENT 30
 
 void ka_options_init(ka_options *options)
 {
@@ -386,23 +392,38 @@ apr_status_t ka_options_parse(ka_options *options, const char **error,
     return APR_SUCCESS;
 }
 
+/* Length of the next line of at most `room` bytes, cut at a blank. */
+static size_t line_of(const char *text, size_t room)
+{
+    size_t n = strlen(text);
+
+    if (n <= room) {
+        return n;
+    }
+    for (n = room; n > 0 && text[n] != ' '; n--) {
+        continue;
+    }
+    return n > 0 ? n : room;
+}
+
 static void print_help(FILE *out, const option_row *row)
 {
-    char left[64];
-    const char *line = row->help, *end;
-
-    char letter[8] = "";
+    const char *text = row->help;
+    char letter[8] = "", left[64];
 
     if (row->letter) {
         apr_snprintf(letter, sizeof(letter), "-%c, ", row->letter);
     }
     apr_snprintf(left, sizeof(left), "  %s--%s%s%s", letter, row->name,
                  row->metavar ? " " : "", row->metavar ? row->metavar : "");
-    for (; (end = strchr(line, '\n')); line = end + 1) {
-        fprintf(out, "%-30s%.*s\n", left, (int)(end - line), line);
+    do {
+        size_t n = line_of(text, HELP_WIDTH - HELP_INDENT);
+
+        fprintf(out, "%-*s%.*s\n", HELP_INDENT, left, (int)n, text);
         left[0] = '\0';
-    }
-    fprintf(out, "%-30s%s\n", left, line);
+        text += n;
+        text += strspn(text, " ");
+    } while (*text);
 }
 
 void ka_options_usage(FILE *out, const ka_command *command)

@@ -42,7 +42,7 @@ typedef struct ka_options {
                                           KA_TIMEOUT_OFF */
     size_t timeout_n;
     int64_t since_us, until_us; /* 0: no limit */
-    bool check, quiet, verbose, legacy_names, help, version;
+    bool check, quiet, verbose, legacy_names, help, version, connections;
     apr_pool_t *pool;      /* of what the setters keep */
     const char **sources;
     size_t source_n;

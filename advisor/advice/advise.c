@@ -69,11 +69,11 @@ static void close_arrays(ka_decision *d)
     r->next_n = (size_t)d->next->nelts;
 }
 
-apr_status_t ka_advise(ka_report *report, const ka_trace *trace,
+apr_status_t ka_advise(ka_report *report, const ka_extra *extra,
                        const ka_advise_options *options, apr_pool_t *pool)
 {
     ka_decision d = {.report = report,
-                     .trace = trace,
+                     .extra = extra,
                      .options = options,
                      .pool = pool,
                      .advice = apr_array_make(pool, 40, sizeof(ka_advice)),

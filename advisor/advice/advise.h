@@ -8,7 +8,6 @@
 
 #include <apr_errno.h>
 #include <apr_pools.h>
-#include "../profile/connections.h"
 #include "report.h"
 
 typedef struct ka_advise_options {
@@ -16,15 +15,23 @@ typedef struct ka_advise_options {
     double growth; /* factor on demand */
 } ka_advise_options;
 
+/* [M16]: connections that MaxKeepAliveRequests (> 0) opens beyond those of a
+ * timeout.  A trace and a histogram each count them in their way. */
+typedef struct ka_extra {
+    uint64_t (*count)(void *context, int64_t timeout_us,
+                      uint32_t max_requests);
+    void *context;
+} ka_extra;
+
 /**
  * Fills the deciding half of a report.
  * @param report  source, identity, profile, server, timeouts, low, high, now
  *                and timeout_us are set by the caller; the rest is filled;
  *                everything new is owned by pool
- * @param trace   the side that is advised from, for [M16]; not modified
+ * @param extra   of the side that is advised from
  * @return APR_SUCCESS; APR_EINVAL if there is no timeout to choose from
  */
-apr_status_t ka_advise(ka_report *report, const ka_trace *trace,
+apr_status_t ka_advise(ka_report *report, const ka_extra *extra,
                        const ka_advise_options *options, apr_pool_t *pool);
 
 #endif

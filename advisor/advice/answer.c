@@ -16,11 +16,21 @@
 #define PROXY_ADDRESSES 20
 #define PROXY_REQUESTS 1000
 #define PROXY_REQUESTS_PER_ADDRESS 200
+#define PROXY_REQUESTS_PER_CONNECTION 20
 
 bool ka_service_known(const ka_profile *profile)
 {
     return (double)profile->with_service >=
            KA_SERVICE_KNOWN_SHARE * (double)profile->total.requests;
+}
+
+/* A log tells clients by their User-Agent; the server itself tells how many
+ * requests connections really carry. */
+static bool serves_many(const ka_profile *profile)
+{
+    return profile->live ? profile->low.requests_per_connection.mean >=
+                               PROXY_REQUESTS_PER_CONNECTION
+                         : profile->low.clients > profile->addresses;
 }
 
 bool ka_looks_proxied(const ka_profile *profile)
@@ -29,7 +39,7 @@ bool ka_looks_proxied(const ka_profile *profile)
            profile->total.requests >= PROXY_REQUESTS &&
            profile->total.requests >=
                profile->addresses * PROXY_REQUESTS_PER_ADDRESS &&
-           profile->low.clients > profile->addresses;
+           serves_many(profile);
 }
 
 double ka_no_request_workers(const ka_profile *profile)

@@ -15,7 +15,7 @@
 
 typedef struct ka_decision {
     ka_report *report;
-    const ka_trace *trace;
+    const ka_extra *extra;
     const ka_advise_options *options;
     apr_pool_t *pool;
     apr_array_header_t *advice;   /* of ka_advice */
@@ -25,6 +25,13 @@ typedef struct ka_decision {
 
 /* Share of requests whose service time must be known to count busy workers. */
 #define KA_SERVICE_KNOWN_SHARE 0.5
+
+/** What the numbers come from: "log" or "segment". */
+const char *ka_source_word(const ka_report *report);
+
+/** Whether connections are known exactly, HTTP/2's too: by their port, or
+ * counted by the server itself. */
+bool ka_identity_is_exact(const ka_report *report);
 
 /** Whether the log tells how long requests hold a worker. */
 bool ka_service_known(const ka_profile *profile);

@@ -88,6 +88,9 @@ typedef struct ka_report {
     const ka_outcome *low, *high;
     size_t now;                 /* index of T0 in them */
     int64_t timeout_us;         /* T0 */
+    bool longer_unknown;        /* above T0, connections opened and held are
+                                   upper bounds: what a longer timeout would
+                                   save nothing tells */
 
     ka_mpm_answer *answers;     /* one if the MPM is known, else all three */
     size_t answer_n;

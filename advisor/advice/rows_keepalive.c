@@ -8,7 +8,6 @@
 #include <apr_strings.h>
 
 #include <ka_units.h>
-#include "../model/sweep.h"
 #include "../words.h"
 
 /* httpd's defaults, for telling a change from none where the present value
@@ -36,7 +35,10 @@ static const char *why_knee(const ka_row_context *c)
     const char *reuse = ka_words_share(p, c->to->reuse);
     const char *longer = "";
 
-    if (c->to->timeout_us < KA_TIMEOUT_CAP_US) {
+    if (r->longer_unknown) {
+        longer = "; what one longer than the present would save is not known";
+    }
+    else if (c->to->timeout_us < KA_TIMEOUT_CAP_US) {
         longer = apr_psprintf(p, "; waiting up to %s would make it %s",
                               ka_words_timeout(p, KA_TIMEOUT_CAP_US),
                               ka_words_share(p, c->answer->choice.reuse_cap));
@@ -219,7 +221,7 @@ static uint64_t extra_opens(void *context, uint32_t m)
 {
     const ka_row_context *c = context;
 
-    return ka_extra_opens(c->d->trace, c->to->timeout_us, m);
+    return c->d->extra->count(c->d->extra->context, c->to->timeout_us, m);
 }
 
 static void advise_max_requests(const ka_row_context *c)

@@ -28,7 +28,7 @@ static const char *warn_proxy(const ka_decision *d)
     }
     return apr_psprintf(
         d->pool,
-        "All requests come from %s, for %s clients: this looks like a reverse "
+        "All requests come from %s, %s: this looks like a reverse "
         "proxy or load balancer in front. Then KeepAliveTimeout must exceed "
         "its idle timeout (R1), or requests meet a closing connection (502, "
         "504). Give --proxy-idle (AWS ALB 60, NLB 350, Google 600, "
@@ -36,7 +36,12 @@ static const char *warn_proxy(const ka_decision *d)
         p->addresses == 1 ? "one address"
                           : apr_psprintf(d->pool, "%d addresses",
                                          (int)p->addresses),
-        ka_words_count(d->pool, (int64_t)p->low.clients));
+        p->live
+            ? apr_psprintf(d->pool, "%s on each connection",
+                           ka_words_number(
+                               d->pool, p->low.requests_per_connection.mean))
+            : apr_psprintf(d->pool, "for %s clients",
+                           ka_words_count(d->pool, (int64_t)p->low.clients)));
 }
 
 static const char *warn_infeasible(const ka_decision *d)
@@ -72,9 +77,10 @@ static const char *warn_bracket(const ka_decision *d)
     }
     return apr_psprintf(
         d->pool,
-        "This log cannot tell connections apart: between %s and %s of them "
-        "fit it at the present timeout. The advice takes the side that does "
-        "not run out of workers.",
+        "This log cannot tell connections apart: %s if each client kept to "
+        "one, %s if it opened up to six for each burst (and more if it closed "
+        "them by itself). The advice takes the side that does not run out of "
+        "workers.",
         ka_words_count(d->pool, (int64_t)p->low.connections),
         ka_words_count(d->pool, (int64_t)p->high.connections));
 }
@@ -95,6 +101,7 @@ static const char *warn_http2(const ka_decision *d)
     double share = (double)p->http2 / (double)p->total.requests;
 
     if (p->http2 == 0 ||
+        p->live ||
         (d->report->source->fields & KA_LF_BIT(KA_LF_REMOTE_PORT))) {
         return NULL;
     }

@@ -3,7 +3,6 @@
 #include "commands.h"
 
 #include "../advice/advise.h"
-#include "../render/render.h"
 #include "analysis.h"
 #include "output.h"
 #include "say.h"
@@ -30,10 +29,7 @@ int ka_command_advise(const ka_options *options, apr_pool_t *pool)
         [KA_OUTPUT_JSON] = ka_render_json,
         [KA_OUTPUT_CONF] = ka_render_conf};
     ka_analysis *analysis = apr_palloc(pool, sizeof(*analysis));
-    ka_render_options render = {.legacy_names = options->legacy_names,
-                                .verbose = options->verbose};
     const char *error = NULL;
-    ka_result_file file;
     int status;
 
     if (options->source_n == 0) {
@@ -43,15 +39,8 @@ int ka_command_advise(const ka_options *options, apr_pool_t *pool)
         ka_say(pool, "%s", error);
         return KA_EXIT_FAILED;
     }
-    if (ka_result_open(&file, options, pool)) {
-        return KA_EXIT_FAILED;
-    }
-    render.color = ka_result_color(&file);
-    render.width = ka_result_width(&file);
-    status = ka_result_close(&file,
-                             renderers[options->output](file.stream,
-                                                        &analysis->report,
-                                                        &render));
+    status = ka_result_write(options, renderers[options->output],
+                             &analysis->report, pool);
     if (status == KA_EXIT_DONE && options->check &&
         analysis->report.verdict.change_advised) {
         return KA_EXIT_CHANGE;

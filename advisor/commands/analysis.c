@@ -10,7 +10,6 @@
 #include "../model/histsweep.h"
 #include "../model/sweep.h"
 #include "../sources/log.h"
-#include "../words.h"
 #include "progress.h"
 
 /* R1's margin over a proxy's idle timeout: a timeout of the sweep. */
@@ -284,7 +283,7 @@ apr_status_t ka_analysis_find_segment(const char **path, const char **error,
         *error = apr_psprintf(options->pool,
                               "%s is a segment of mod_kastats, which stands "
                               "for all of its server's traffic; give it alone",
-                              ka_words_clean(options->pool, *path, false));
+                              *path);
         return APR_EINVAL;
     }
     return APR_SUCCESS;

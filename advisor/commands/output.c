@@ -126,3 +126,18 @@ int ka_result_width(const ka_result_file *file)
     }
     return size.ws_col > MOST_WIDTH ? MOST_WIDTH : size.ws_col;
 }
+
+int ka_result_write(const ka_options *options, ka_render_fn *render,
+                    const ka_report *report, apr_pool_t *pool)
+{
+    ka_render_options how = {.legacy_names = options->legacy_names,
+                             .verbose = options->verbose};
+    ka_result_file file;
+
+    if (ka_result_open(&file, options, pool)) {
+        return KA_EXIT_FAILED;
+    }
+    how.color = ka_result_color(&file);
+    how.width = ka_result_width(&file);
+    return ka_result_close(&file, render(file.stream, report, &how));
+}

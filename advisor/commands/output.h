@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <apr_errno.h>
 #include "../options.h"
+#include "../render/render.h"
 
 typedef struct ka_result_file {
     FILE *stream;
@@ -30,6 +31,11 @@ apr_status_t ka_result_open(ka_result_file *file, const ka_options *options,
  * @return KA_EXIT_DONE or KA_EXIT_FAILED
  */
 int ka_result_close(ka_result_file *file, apr_status_t rv);
+
+/** Opens, renders with the options' own settings, closes.
+ * @return KA_EXIT_DONE or KA_EXIT_FAILED, which has been said */
+int ka_result_write(const ka_options *options, ka_render_fn *render,
+                    const ka_report *report, apr_pool_t *pool);
 
 /** A terminal that wants colour: no NO_COLOR, TERM is not dumb. */
 bool ka_result_color(const ka_result_file *file);

@@ -2,7 +2,6 @@
  * `kaadvisor show`: what a source holds, without advice. */
 #include "commands.h"
 
-#include "../render/render.h"
 #include "analysis.h"
 #include "output.h"
 #include "say.h"
@@ -11,25 +10,17 @@
 static int show_logs(const ka_options *options, apr_pool_t *pool)
 {
     ka_analysis *analysis = apr_palloc(pool, sizeof(*analysis));
-    ka_render_options render = {.verbose = options->verbose};
     const char *error = NULL;
-    ka_result_file file;
 
     if (ka_analysis_run(analysis, &error, options, pool)) {
         ka_say(pool, "%s", error);
         return KA_EXIT_FAILED;
     }
-    if (ka_result_open(&file, options, pool)) {
-        return KA_EXIT_FAILED;
-    }
-    render.color = ka_result_color(&file);
-    render.width = ka_result_width(&file);
-    return ka_result_close(
-        &file, options->output == KA_OUTPUT_JSON
-                   ? ka_render_show_json(file.stream, &analysis->report,
-                                         &render)
-                   : ka_render_show_text(file.stream, &analysis->report,
-                                         &render));
+    return ka_result_write(options,
+                           options->output == KA_OUTPUT_JSON
+                               ? ka_render_show_json
+                               : ka_render_show_text,
+                           &analysis->report, pool);
 }
 
 int ka_command_show(const ka_options *options, apr_pool_t *pool)

@@ -7,6 +7,8 @@
 
 #include "connections_priv.h"
 
+/* Recent connections that show by how many addresses a server is used. */
+#define ENOUGH_RECENT 100
 /* Times of a foreign file are kept where sums of a few do not overflow. */
 #define TIME_MAX (INT64_C(1) << 59)
 
@@ -32,9 +34,8 @@ static uint64_t opened(const ka_stats *stats)
 /* ---- traffic ------------------------------------------------------------ */
 
 /* Classes first .. first + n - 1 of a segment as one. */
-static void fill_traffic(ka_traffic *t, const char *name,
-                         const ka_stats *stats, unsigned first, unsigned n,
-                         double window_s)
+static void fill_traffic(ka_traffic *t, const char *name, const ka_stats *stats,
+                         unsigned first, unsigned n, double window_s)
 {
     unsigned i;
 
@@ -102,14 +103,15 @@ static int compare_hashes(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* 0 unless all connections are there to be looked at. */
-static uint64_t count_clients(const ka_live *live, apr_pool_t *pool)
+/* Different addresses among the recent connections; 0: too few of them. */
+static uint64_t count_addresses(const ka_live *live, apr_pool_t *pool)
 {
     uint64_t *hashes = apr_palloc(pool, (live->recent_n + 1) * sizeof(*hashes));
     uint64_t clients = 0;
     size_t n = 0, i;
 
-    if (!live->recent_whole || live->narrowed) {
+    if (live->narrowed ||
+        (!live->recent_whole && live->recent_n < ENOUGH_RECENT)) {
         return 0;
     }
     for (i = 0; i < live->recent_n; i++) {
@@ -124,8 +126,7 @@ static uint64_t count_clients(const ka_live *live, apr_pool_t *pool)
     return clients;
 }
 
-static void fill_connections(ka_profile *out, const ka_live *live,
-                             apr_pool_t *pool)
+static void fill_connections(ka_profile *out, const ka_live *live)
 {
     ka_hist lengths = live->total->quantity[KA_QUANTITY_REQUESTS];
     ka_connection_stats *c = &out->low;
@@ -143,7 +144,7 @@ static void fill_connections(ka_profile *out, const ka_live *live,
         c->requests_per_connection.mean =
             (double)out->total.requests / (double)c->connections;
     }
-    c->clients = count_clients(live, pool);
+    c->clients = live->recent_whole ? out->addresses : 0;
     out->high = out->low;
 }
 
@@ -171,10 +172,9 @@ static void fill_protocols(ka_profile *out, const ka_live *live)
     out->tls = estimate(out->total.requests, tls, all);
     out->http2 =
         estimate(out->total.requests, protocols[KA_PROTOCOL_HTTP2], all);
-    out->http10 = estimate(out->total.requests,
-                           protocols[KA_PROTOCOL_HTTP09] +
-                               protocols[KA_PROTOCOL_HTTP10],
-                           all);
+    out->http10 = estimate(
+        out->total.requests,
+        protocols[KA_PROTOCOL_HTTP09] + protocols[KA_PROTOCOL_HTTP10], all);
 }
 
 void ka_live_profile(ka_profile *out, const ka_live *live, apr_pool_t *pool)
@@ -193,7 +193,8 @@ void ka_live_profile(ka_profile *out, const ka_live *live, apr_pool_t *pool)
            sizeof(out->closes));
     out->no_request = out->closes[KA_REASON_NO_REQUEST];
     fill_protocols(out, live);
-    fill_connections(out, live, pool);
+    out->addresses = count_addresses(live, pool);
+    fill_connections(out, live);
 }
 
 /* ---- what the model takes ----------------------------------------------- */
@@ -217,11 +218,11 @@ static void fill_part(ka_hist_part *part, const ka_live_vhost *vhost)
 static uint64_t server_closes(const ka_stats *stats)
 {
     static const ka_reason by_server[] = {
-        KA_REASON_IDLE_TIMEOUT, KA_REASON_CLIENT_CLOSE_HEADER,
-        KA_REASON_HTTP10,       KA_REASON_MAX_REQUESTS,
+        KA_REASON_IDLE_TIMEOUT,  KA_REASON_CLIENT_CLOSE_HEADER,
+        KA_REASON_HTTP10,        KA_REASON_MAX_REQUESTS,
         KA_REASON_KEEPALIVE_OFF, KA_REASON_POLICY,
-        KA_REASON_ERROR_STATUS, KA_REASON_EVICTED,
-        KA_REASON_RETIRED,      KA_REASON_GRACEFUL};
+        KA_REASON_ERROR_STATUS,  KA_REASON_EVICTED,
+        KA_REASON_RETIRED,       KA_REASON_GRACEFUL};
     uint64_t n = 0;
     size_t i;
 
@@ -267,8 +268,8 @@ static ka_span span_of(const ka_segment_recent *r, const ka_live *live)
  * a hundred, so the recent ones hold them. */
 static int64_t end_of_known(const ka_live *live)
 {
-    double life = ka_hist_quantile(&live->total->quantity[KA_QUANTITY_LIFE],
-                                   0.99);
+    double life =
+        ka_hist_quantile(&live->total->quantity[KA_QUANTITY_LIFE], 0.99);
 
     if (live->recent_whole && live->total->open == 0) {
         return KA_SPANS_ALL;
@@ -302,8 +303,7 @@ void ka_live_traffic(ka_hist_traffic *out, const ka_live *live,
         .parts = parts,
         .part_n = live->vhost_n,
         .accept_us = ka_hist_mean(&total->quantity[KA_QUANTITY_FIRST]),
-        .linger_us =
-            (double)ka_hist_sum(&total->quantity[KA_QUANTITY_LINGER]),
+        .linger_us = (double)ka_hist_sum(&total->quantity[KA_QUANTITY_LINGER]),
         .server_closes = server_closes(total)};
     if (live->last_us > live->first_us) {
         out->window_s = (double)(live->last_us - live->first_us) / 1e6;

@@ -16,8 +16,8 @@
 /**
  * The profile of a segment.
  * @param out  arrays owned by pool
- * Clients, and the shares of HTTP/2 and TLS among requests, come from the
- * recent connections: clients only if these are all there were.
+ * Addresses, and the shares of HTTP/2 and TLS among requests, are those of the
+ * recent connections; clients are as many, if these are all there were.
  */
 void ka_live_profile(ka_profile *out, const ka_live *live, apr_pool_t *pool);
 

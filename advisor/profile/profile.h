@@ -66,7 +66,8 @@ typedef struct ka_profile {
     uint64_t aborted, final; /* requests: %X says X; %X says - */
     uint64_t not_http;       /* 400 for what is no HTTP */
     bool live;               /* counted by the server itself: closes are known
-                                by reason; clients are not (0) */
+                                by reason; clients and addresses only of the
+                                recent connections (0: not known) */
     uint64_t closes[KA_REASON_N]; /* with live */
     uint64_t no_request;     /* connections without a request (408, 400); not
                                 in total.requests */

@@ -29,11 +29,11 @@
 
 typedef struct ka_span {
     uint64_t client;
-    int64_t start_us;  /* accepted */
-    int64_t first_us;  /* its first request */
-    int64_t idle_us;   /* its last response was sent */
-    bool timed_out;    /* closed at idle_us + T0 */
-    int64_t limit_us;  /* T0; of those that timed out */
+    int64_t start_us; /* accepted */
+    int64_t first_us; /* its first request */
+    int64_t idle_us;  /* its last response was sent */
+    bool timed_out;   /* closed at idle_us + T0 */
+    int64_t limit_us; /* T0; of those that timed out */
 } ka_span;
 
 /**

@@ -71,9 +71,24 @@ static json_t *held(const ka_report *report)
                      z(bracket, a, b));
 }
 
+/* As the server counted them. */
+static json_t *counted_closes(const ka_profile *p)
+{
+    json_t *object = json_object();
+    unsigned i;
+
+    for (i = 0; i < KA_REASON_N; i++) {
+        if (p->closes[i]) {
+            json_object_set_new(object, ka_reason_name(i),
+                                ka_doc_whole((int64_t)p->closes[i]));
+        }
+    }
+    return object;
+}
+
 /* The reasons that a log can tell; of %X `-` it only shows that the response
  * was the connection's last. */
-static json_t *closes(const ka_profile *p)
+static json_t *logged_closes(const ka_profile *p)
 {
     const struct {
         const char *reason;
@@ -164,11 +179,16 @@ static void add_details(json_t *object, const ka_report *report,
     json_object_set_new(object, "excluded", excluded(report));
     json_object_set_new(object, "not_http", ka_doc_whole((int64_t)p->not_http));
     json_object_set_new(object, "clients",
-                        ka_doc_whole((int64_t)p->low.clients));
+                        p->live && !p->low.clients
+                            ? json_null()
+                            : ka_doc_whole((int64_t)p->low.clients));
     json_object_set_new(object, "addresses",
-                        ka_doc_whole((int64_t)p->addresses));
+                        p->live && !p->low.clients
+                            ? json_null()
+                            : ka_doc_whole((int64_t)p->addresses));
     json_object_set_new(object, "top_address_share",
-                        ka_doc_number(p->top_address_share));
+                        p->live ? json_null()
+                                : ka_doc_number(p->top_address_share));
     json_object_set_new(object, "parallel",
                         dists(p->bracket, &p->low.parallel, &p->high.parallel));
     json_object_set_new(
@@ -202,7 +222,8 @@ json_t *ka_doc_traffic(const ka_report *report, apr_pool_t *pool)
         observed_bracket(p->bracket, low->n, low->mean, high->mean),
         "requests_per_connection", dists(p->bracket, low, high), "gap_s",
         times(&p->total.gap), "service_s", times(&p->total.service), "held",
-        held(report), "closes", closes(p), "classes", classes(p));
+        held(report), "closes", p->live ? counted_closes(p) : logged_closes(p),
+        "classes", classes(p));
 
     if (object) {
         add_details(object, report, pool);

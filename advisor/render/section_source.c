@@ -48,6 +48,9 @@ static void lines(ka_page *page, const ka_source_info *source, bool verbose)
                                                            : SAMPLES_SHOWN;
     size_t i;
 
+    if (!source->log_format) {
+        return; /* no log */
+    }
     ka_page_item(page, "Lines",
                  apr_psprintf(pool, "%s, %s of them parsed, %s skipped (%s)",
                               ka_words_count(pool, (int64_t)source->lines),

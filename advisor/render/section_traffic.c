@@ -44,6 +44,10 @@ static const char *requests(const ka_page *page, const ka_report *report)
     const ka_profile *p = report->profile;
     apr_pool_t *pool = page->pool;
 
+    if (p->live) {
+        return apr_psprintf(pool, "%s in %s", count(page, p->total.requests),
+                            ka_words_duration(pool, p->window_s * 1e6));
+    }
     return apr_psprintf(
         pool, "%s in %s, from %s at %s", count(page, p->total.requests),
         ka_words_duration(pool, p->window_s * 1e6),
@@ -167,10 +171,29 @@ static const char *protocols(const ka_page *page, const ka_report *report)
                         p->tls ? share_of(page, p->tls, n) : "not told");
 }
 
+/* Why connections were closed, as the server counted it. */
+static const char *reasons(const ka_page *page, const ka_profile *p)
+{
+    const char *text = NULL;
+    unsigned i;
+
+    for (i = 0; i < KA_REASON_N; i++) {
+        if (p->closes[i]) {
+            text = apr_pstrcat(page->pool, text ? text : "",
+                               text ? ", " : "connections: ", ka_reason_name(i),
+                               " ", count(page, p->closes[i]), NULL);
+        }
+    }
+    return text;
+}
+
 static const char *ended(const ka_page *page, const ka_report *report)
 {
     const ka_profile *p = report->profile;
 
+    if (p->live) {
+        return reasons(page, p);
+    }
     if (!p->final && !p->aborted) {
         return NULL;
     }
@@ -212,7 +235,7 @@ static const char *idle_connects(const ka_page *page, const ka_report *report)
 {
     const ka_profile *p = report->profile;
 
-    if (!p->no_request && !p->not_http) {
+    if (p->live || (!p->no_request && !p->not_http)) {
         return NULL;
     }
     return apr_psprintf(
@@ -249,8 +272,8 @@ static const char *lingering(const ka_page *page, const ka_report *report)
 {
     double low, high;
 
-    if (!report->timeout_n) {
-        return NULL;
+    if (!report->timeout_n || report->profile->live) {
+        return NULL; /* measured, and part of what is held */
     }
     low = report->low[report->now].linger_bound_mean;
     high = report->high[report->now].linger_bound_mean;

@@ -188,6 +188,9 @@ static void legend(ka_page *page, const ka_report *report, const char *left_out)
     if (report->low != report->high) {
         note(page, "low..high: the log does not tell connections apart.");
     }
+    if (report->longer_unknown) {
+        note(page, "x: upper bounds of what is opened and held.");
+    }
     if (!ka_busy_known(report)) {
         note(page, "? busy: the log has no service times, so what is held "
                    "counts idle connections only.");
@@ -203,7 +206,8 @@ static void legend(ka_page *page, const ka_report *report, const char *left_out)
     }
 }
 
-static const char *choice_words(ka_choice_reason reason)
+static const char *choice_words(const ka_report *report,
+                                ka_choice_reason reason)
 {
     static const char *const words[] = {
         [KA_CHOICE_KNEE] = "the knee: longer saves hardly any connection",
@@ -217,6 +221,10 @@ static const char *choice_words(ka_choice_reason reason)
         [KA_CHOICE_KEEP] = "memory is not known, so not above the present "
                            "one"};
 
+    if (reason == KA_CHOICE_KNEE && report->longer_unknown) {
+        return "it opens hardly more connections than now; what a longer one "
+               "would save is not known";
+    }
     return (size_t)reason < sizeof(words) / sizeof(words[0]) ? words[reason]
                                                              : "";
 }
@@ -243,7 +251,7 @@ static void choice_line(ka_page *page, const ka_report *report,
         apr_psprintf(
             pool, "Proposed: %s, %s. Longest that fits: %s.%s",
             ka_words_timeout(pool, report->low[choice->index].timeout_us),
-            choice_words(choice->reason), fit_words(pool, choice),
+            choice_words(report, choice->reason), fit_words(pool, choice),
             choice->infeasible ? " This one does not." : ""));
 }
 
@@ -283,7 +291,7 @@ static void choice_table(ka_page *page, const ka_report *report)
                 ka_words_whole(pool, ceil(fit->connections)),
                 ka_words_size(pool, fit->memory_bytes), fits_word(fit->fits),
                 fit_words(pool, choice),
-                apr_pstrcat(pool, choice_words(choice->reason),
+                apr_pstrcat(pool, choice_words(report, choice->reason),
                             choice->infeasible ? "; does not fit" : "", NULL)});
     }
     ka_page_gap(page);

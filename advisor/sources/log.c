@@ -61,6 +61,9 @@ static apr_status_t choose_format(reading *self, const char **error)
     if (self->options->log_format) {
         status = ka_logformat_compile(&named, error,
                                       self->options->log_format, self->pool);
+        if (status != APR_SUCCESS) {
+            *error = apr_pstrcat(self->pool, "--log-format: ", *error, NULL);
+        }
         self->format = named;
     }
     else {

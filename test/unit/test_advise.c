@@ -24,7 +24,7 @@ typedef struct fixture {
     ka_profile *profile;
     ka_server server;
     ka_outcome outcomes[SITE_N];
-    ka_trace trace;
+    ka_extra extra;
     ka_advise_options options;
 } fixture;
 
@@ -45,6 +45,16 @@ static void make_outcome(ka_outcome *o, size_t i)
                         .peak = site[i].held * 1.1,
                         .workers = site[i].held};
     o->busy = (ka_held){.mean = 2, .p999 = 5, .peak = 6, .workers = 6};
+}
+
+/* No connection carries more than one request. */
+static uint64_t no_extra(void *context, int64_t timeout_us,
+                         uint32_t max_requests)
+{
+    (void)context;
+    (void)timeout_us;
+    (void)max_requests;
+    return 0;
 }
 
 static fixture *make_fixture(apr_pool_t *pool)
@@ -73,7 +83,7 @@ static fixture *make_fixture(apr_pool_t *pool)
     ka_server_set(&f->server, KA_FACT_TIMEOUT, 5 * S, false, "test");
     ka_server_set(&f->server, KA_FACT_MEMORY, 2000 * M, false, "test");
     ka_server_set(&f->server, KA_FACT_PROCESS_MEMORY, 10 * M, false, "test");
-    ka_trace_init(&f->trace);
+    f->extra = (ka_extra){.count = no_extra};
     f->options = (ka_advise_options){.delta = 0.01, .growth = 1};
     f->report = (ka_report){.source = &f->source,
                             .identity = "port",
@@ -89,7 +99,7 @@ static fixture *make_fixture(apr_pool_t *pool)
 
 static ka_report *advise(fixture *f, apr_pool_t *pool)
 {
-    assert_int_equal(ka_advise(&f->report, &f->trace, &f->options, pool),
+    assert_int_equal(ka_advise(&f->report, &f->extra, &f->options, pool),
                      APR_SUCCESS);
     return &f->report;
 }
@@ -240,6 +250,53 @@ static void test_advise__r1_proxy_idle_timeout(void **state)
     assert_non_null(strstr(warning_of(r, "infeasible"), "event MPM"));
 }
 
+static void test_advise__r1_recognises_a_proxy_in_a_segment(void **state)
+{
+    fixture *f = make_fixture(*state);
+
+    f->profile->live = true;
+    f->profile->addresses = 2;
+    f->profile->low.clients = 2;
+    assert_null(warning_of(advise(f, *state), "looks_proxied"));
+    f->profile->low.requests_per_connection.mean = 250;
+    assert_non_null(strstr(warning_of(advise(f, *state), "looks_proxied"),
+                           "2 addresses, 250 on each connection"));
+}
+
+/* What is not known above T0 is not claimed. */
+static void test_advise__m18_longer_timeouts_not_known(void **state)
+{
+    fixture *f = make_fixture(*state);
+    const char *because;
+
+    f->outcomes[3].connections = f->outcomes[4].connections =
+        f->outcomes[5].connections = f->outcomes[NOW].connections;
+    f->report.longer_unknown = true;
+    because = row_of(advise(f, *state), "KeepAliveTimeout")->because;
+    assert_non_null(strstr(because, "is not known"));
+    assert_null(strstr(because, "115s"));
+}
+
+static void test_advise__a_segment_needs_no_log_format(void **state)
+{
+    fixture *f = make_fixture(*state);
+    ka_report *r;
+    size_t i;
+
+    f->profile->live = true;
+    f->report.identity = "live";
+    f->profile->http2 = 19000;
+    f->profile->window_s = 900;
+    r = advise(f, *state);
+    assert_null(warning_of(r, "http2_without_port"));
+    assert_non_null(strstr(r->verdict.confidence_why, "the segment covers"));
+    assert_null(strstr(r->verdict.confidence_why, "HTTP/2"));
+    for (i = 0; i < r->next_n; i++) {
+        assert_null(strstr(r->next[i], "LogFormat"));
+        assert_null(strstr(r->next[i], "this log"));
+    }
+}
+
 static void test_advise__r1_recognises_a_proxy(void **state)
 {
     fixture *f = make_fixture(*state);
@@ -335,7 +392,7 @@ static void test_advise__each_warning_has_its_cause(void **state)
     } cases[] = {{"slow_clients", "40.0%", warn_slow},
                  {"own_traffic", "25.0%", warn_own},
                  {"connections_without_request", "1,500", warn_no_request},
-                 {"bracket", "between 1,000 and 6,000", warn_bracket},
+                 {"bracket", "1,000 if each client", warn_bracket},
                  {"http2_without_port", "45.0%", warn_http2},
                  {"late_lines", "3 requests", warn_late},
                  {"damaged_files", "a.gz: cut.", warn_damaged},
@@ -444,6 +501,9 @@ int main(void)
         unit_test(test_advise__less_memory_than_a_process_has_no_block),
         unit_test(test_advise__r1_proxy_idle_timeout),
         unit_test(test_advise__r1_recognises_a_proxy),
+        unit_test(test_advise__r1_recognises_a_proxy_in_a_segment),
+        unit_test(test_advise__m18_longer_timeouts_not_known),
+        unit_test(test_advise__a_segment_needs_no_log_format),
         unit_test(test_advise__r14_little_reuse_is_off),
         unit_test(test_advise__each_warning_has_its_cause),
         unit_test(test_advise__model6_confidence),

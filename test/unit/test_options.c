@@ -75,6 +75,19 @@ static void test_options__timeout_off_is_keepalive_off(void **state)
     }
 }
 
+static void test_options__connections_is_for_show(void **state)
+{
+    ka_options o;
+    const char *error;
+
+    assert_int_equal(parse(&o, &error, "show", "--connections a", *state),
+                     APR_SUCCESS);
+    assert_true(o.connections);
+    assert_int_equal(parse(&o, &error, "advise", "--connections a", *state),
+                     APR_EINVAL);
+    assert_non_null(strstr(error, "no option --connections"));
+}
+
 static void test_options__timeouts_list(void **state)
 {
     ka_options o;
@@ -185,6 +198,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         unit_test(test_options__facts_and_sources_in_any_order),
         unit_test(test_options__timeout_off_is_keepalive_off),
+        unit_test(test_options__connections_is_for_show),
         unit_test(test_options__timeouts_list),
         unit_test(test_options__dash_dash_ends_options),
         unit_test(test_options__errors_name_option_value_and_remedy),

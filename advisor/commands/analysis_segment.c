@@ -1,0 +1,187 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE.
+ * The analysis of a live segment, or of a copy of one. */
+#include "analysis.h"
+
+#include <apr_strings.h>
+#include <apr_time.h>
+
+#include "../model/histsweep.h"
+#include "../profile/live.h"
+#include "../words.h"
+
+const char *ka_segment_unfit(const char *path, const ka_options *options,
+                             apr_pool_t *pool)
+{
+    const struct {
+        bool given;
+        const char *name;
+    } rows[] = {{options->since_us != 0, "--since"},
+                {options->until_us != 0, "--until"},
+                {options->log_format != NULL, "--log-format"}};
+    size_t i;
+
+    for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (rows[i].given) {
+            return apr_psprintf(pool,
+                                "%s: %s is for logs; a segment counts since "
+                                "the start of its server",
+                                path, rows[i].name);
+        }
+    }
+    return NULL;
+}
+
+/* ---- facts ------------------------------------------------------------- */
+
+#define ORIGIN "segment: configuration in force"
+
+/* What an option says stands, but for what the server did in this segment. */
+static void set_unless_given(ka_server *server, ka_fact_id id, int64_t value,
+                             int64_t least)
+{
+    if (value >= least && !server->facts[id].known) {
+        ka_server_set(server, id, value, false, ORIGIN);
+    }
+}
+
+/* The vhost that most requests went to; without any, the first in force. */
+static const ka_segment_vhost *main_vhost(const ka_live *live)
+{
+    uint32_t i;
+
+    if (live->vhost_n) {
+        return live->vhosts[0].vhost;
+    }
+    for (i = 0; i + 1 < live->snapshot.vhost_n; i++) {
+        if (live->snapshot.vhosts[i].flags & KA_VHOST_IN_FORCE) {
+            break;
+        }
+    }
+    return &live->snapshot.vhosts[i];
+}
+
+static void set_facts(ka_server *server, const ka_live *live, apr_pool_t *pool)
+{
+    const ka_segment_config *config = &live->snapshot.config;
+    const ka_segment_vhost *vhost = main_vhost(live);
+    bool on =
+        vhost->flags & KA_VHOST_KEEP_ALIVE && vhost->keep_alive_timeout_us > 0;
+    const char *origin = apr_psprintf(pool, ORIGIN ", virtual host %s",
+                                      ka_words_clean(pool, vhost->name, false));
+
+    set_unless_given(server, KA_FACT_ID_MPM, config->mpm, 0);
+    set_unless_given(server, KA_FACT_MAX_REQUEST_WORKERS,
+                     config->max_request_workers, 1);
+    set_unless_given(
+        server, KA_FACT_THREADS_PER_CHILD,
+        config->mpm == KA_MPM_PREFORK ? -1 : config->threads_per_child, 1);
+    set_unless_given(server, KA_FACT_MAX_KEEPALIVE_REQUESTS,
+                     vhost->max_keep_alive_requests, 0);
+    ka_server_set(server, KA_FACT_KEEP_ALIVE, on, false, origin);
+    ka_server_set(server, KA_FACT_TIMEOUT,
+                  on ? vhost->keep_alive_timeout_us : 0, false, origin);
+}
+
+/* ---- source ------------------------------------------------------------ */
+
+static void describe(ka_source_info *source, const ka_live *live,
+                     apr_pool_t *pool)
+{
+    const char **files = apr_palloc(pool, sizeof(*files));
+
+    files[0] = live->path;
+    *source = (ka_source_info){.kind = "segment",
+                               .files = files,
+                               .file_n = 1,
+                               .clock_us = 1,
+                               .service_clock_us = 1,
+                               .first_us = live->first_us,
+                               .last_us = live->last_us,
+                               .requests = ka_stats_requests(live->total)};
+}
+
+static const char *longer_note(const ka_hist_traffic *traffic)
+{
+    return traffic->survival.n
+               ? NULL
+               : "for timeouts longer than those in force, connections opened "
+                 "and held are upper bounds: nothing tells how soon clients "
+                 "came back";
+}
+
+static const char *peak_note(const ka_live *live,
+                             const ka_hist_traffic *traffic)
+{
+    if (!traffic->open.n) {
+        return "without a history of seconds, peaks are estimated from means";
+    }
+    return live->history[0].at > live->first_us + APR_USEC_PER_SEC
+               ? "peaks are those of the time that the history reaches back"
+               : NULL;
+}
+
+/* What the numbers must not be taken for; NULL if there is nothing. */
+static const char *note_of(const ka_live *live, const ka_hist_traffic *traffic,
+                           apr_pool_t *pool)
+{
+    const char *const notes[] = {longer_note(traffic),
+                                 peak_note(live, traffic)};
+    const char *text = NULL;
+    size_t i;
+
+    for (i = 0; i < sizeof(notes) / sizeof(notes[0]); i++) {
+        if (notes[i]) {
+            text =
+                text ? apr_pstrcat(pool, text, "; ", notes[i], NULL) : notes[i];
+        }
+    }
+    return text;
+}
+
+static apr_status_t sweep(ka_analysis *a, const ka_hist_traffic *traffic,
+                          const ka_options *options, apr_pool_t *pool)
+{
+    ka_report *r = &a->report;
+    int64_t *timeouts = ka_analysis_timeouts(&r->timeout_n, a, options, pool);
+    ka_outcome *outcomes = apr_pcalloc(pool, r->timeout_n * sizeof(*outcomes));
+
+    r->low = r->high = outcomes;
+    ka_analysis_set_now(r, timeouts);
+    return ka_histsweep(outcomes, timeouts, r->timeout_n, traffic);
+}
+
+apr_status_t ka_analysis_segment(ka_analysis *a, const char **error,
+                                 const char *path, const ka_options *options,
+                                 apr_pool_t *pool)
+{
+    ka_report *r = &a->report;
+    ka_hist_traffic traffic;
+    apr_status_t rv;
+
+    *error = ka_segment_unfit(path, options, pool);
+    if (*error) {
+        return APR_EINVAL;
+    }
+    a->live = apr_palloc(pool, sizeof(*a->live));
+    rv = ka_segment_source_read(a->live, error, path, options->vhost,
+                                apr_time_now(), pool);
+    if (rv) {
+        return rv;
+    }
+    *error = "not enough memory for this segment";
+    describe(&a->source, a->live, pool);
+    set_facts(&a->server, a->live, pool);
+    ka_live_profile(&a->profile, a->live, pool);
+    ka_live_traffic(&traffic, a->live, pool);
+    *r = (ka_report){.generated_us = apr_time_now(),
+                     .version = KA_VERSION,
+                     .source = &a->source,
+                     .identity = ka_identity_name(KA_IDENTITY_LIVE),
+                     .identity_note = note_of(a->live, &traffic, pool),
+                     .longer_unknown = traffic.survival.n == 0,
+                     .profile = &a->profile,
+                     .server = &a->server};
+    r->timeout_us = ka_server_get(&a->server, KA_FACT_TIMEOUT, 0);
+    r->timeout_us = r->timeout_us > 0 ? r->timeout_us : KA_TIMEOUT_OFF;
+    return sweep(a, &traffic, options, pool);
+}

@@ -1,0 +1,326 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+#include "histsweep.h"
+
+#include <math.h>
+
+/* Largest double that is a whole number and fits. */
+#define COUNT_MAX 9e15
+
+static uint64_t whole(double value)
+{
+    return value > 0 ? (uint64_t)llround(fmin(value, COUNT_MAX)) : 0;
+}
+
+/* ---- one distribution that ends at T0 ----------------------------------- */
+
+/* Upper edge of a bin: nothing in T0's bin lies above T0. */
+static double edge_of(size_t bin, int64_t limit_us)
+{
+    double high = (double)ka_hist_bin_low(bin + 1);
+
+    if (limit_us >= 0 && bin == ka_hist_bin_index((uint64_t)limit_us)) {
+        return fmin(high, (double)limit_us + 1);
+    }
+    return high;
+}
+
+static double count_from(const ka_hist *h, size_t bin)
+{
+    double count = 0;
+
+    for (; bin < KA_HIST_BINS; bin++) {
+        count += (double)h->bins[bin].count;
+    }
+    return count;
+}
+
+/* #{v > us} */
+static double count_above(const ka_hist *h, int64_t us, int64_t limit_us)
+{
+    double low, high, share;
+    size_t cut;
+
+    if (us < 0) {
+        return count_from(h, 0);
+    }
+    if (us >= (int64_t)KA_HIST_MAX - 1) {
+        return 0;
+    }
+    cut = ka_hist_bin_index((uint64_t)us);
+    low = (double)ka_hist_bin_low(cut);
+    high = edge_of(cut, limit_us);
+    share = fmax(0, (high - 1 - (double)us) / (high - low));
+    return (double)h->bins[cut].count * share + count_from(h, cut + 1);
+}
+
+/* sum min(v, us) */
+static double sum_capped(const ka_hist *h, int64_t us, int64_t limit_us)
+{
+    double sum = 0, low, high, count, in_bin;
+    size_t cut, i;
+
+    if (us <= 0) {
+        return 0;
+    }
+    cut = ka_hist_bin_index((uint64_t)us);
+    for (i = 0; i < cut; i++) {
+        sum += (double)h->bins[i].sum;
+    }
+    low = (double)ka_hist_bin_low(cut);
+    high = edge_of(cut, limit_us) - 1;
+    count = (double)h->bins[cut].count;
+    in_bin = (double)h->bins[cut].sum;
+    if ((double)us < high) {
+        in_bin = low * count + fmax(0, in_bin - low * count) *
+                                   ((double)us - low) / (high + 1 - low);
+    }
+    return sum + fmin(in_bin, count * (double)us) +
+           count_from(h, cut + 1) * (double)us;
+}
+
+/* ---- parts -------------------------------------------------------------- */
+
+void ka_hist_part_init(ka_hist_part *part)
+{
+    *part = (ka_hist_part){.limit_us = KA_TIMEOUT_OFF};
+}
+
+/* Values of the bins after T0's, up to the slack, become T0. */
+static void fold(ka_hist *h, int64_t limit_us, int64_t slack_us)
+{
+    size_t to = ka_hist_bin_index((uint64_t)limit_us);
+    size_t last = ka_hist_bin_index((uint64_t)(limit_us + slack_us)), i;
+    ka_hist_bin *bin = &h->bins[to];
+
+    for (i = to + 1; i <= last; i++) {
+        bin->count += h->bins[i].count;
+        bin->sum += h->bins[i].count * (uint64_t)limit_us;
+        h->bins[i] = (ka_hist_bin){0};
+    }
+    if ((double)bin->sum > (double)bin->count * (double)limit_us) {
+        bin->sum = bin->count * (uint64_t)limit_us;
+    }
+}
+
+/* Takes the n largest values out. @return how many there were */
+static uint64_t take_largest(ka_hist *h, uint64_t n)
+{
+    uint64_t taken = 0;
+    size_t i = KA_HIST_BINS;
+
+    while (i-- > 0 && taken < n) {
+        ka_hist_bin *bin = &h->bins[i];
+        uint64_t part = bin->count < n - taken ? bin->count : n - taken;
+
+        if (part == 0) {
+            continue;
+        }
+        bin->sum = part == bin->count ? 0
+                                      : (uint64_t)((double)bin->sum *
+                                                   (double)(bin->count - part) /
+                                                   (double)bin->count);
+        bin->count -= part;
+        taken += part;
+    }
+    return taken;
+}
+
+void ka_hist_part_cut(ka_hist_part *part, uint64_t timed_out, int64_t slack_us)
+{
+    part->cut += timed_out;
+    take_largest(&part->tail, timed_out);
+    if (part->limit_us >= 0 &&
+        part->limit_us < (int64_t)KA_HIST_MAX - slack_us) {
+        fold(&part->gap, part->limit_us, slack_us);
+        fold(&part->tail, part->limit_us, slack_us);
+    }
+}
+
+/* ---- beyond T0 ---------------------------------------------------------- */
+
+/* Of idle times longer than T0, the share longer than T0 + over_us, and how
+ * long they last on average between T0 and there. */
+static double survive(double *idle_us, const ka_survival *s, int64_t over_us)
+{
+    double share = 1;
+    int64_t from = 0;
+    size_t i;
+
+    *idle_us = 0;
+    for (i = 0; i < s->n && s->over_us[i] <= over_us; i++) {
+        *idle_us += share * (double)(s->over_us[i] - from);
+        from = s->over_us[i];
+        share = s->share[i];
+    }
+    *idle_us += share * (double)(over_us - from);
+    return share;
+}
+
+/* ---- all parts at a timeout --------------------------------------------- */
+
+typedef struct sums {
+    double requests, opened, timed_out, idle_us, covered;
+} sums;
+
+static void add_part(sums *s, const ka_hist_part *part, int64_t timeout_us,
+                     const ka_survival *survival)
+{
+    int64_t limit_us = part->limit_us;
+    double gaps = count_from(&part->gap, 0), cut = (double)part->cut;
+    double requests = (double)part->opens + (double)part->joined + gaps;
+    double longer = count_above(&part->gap, timeout_us, limit_us);
+
+    s->requests += requests;
+    s->opened += (double)part->opens + longer;
+    s->covered += timeout_us <= limit_us ? requests : 0;
+    if (timeout_us < 0) {
+        s->timed_out += longer + count_from(&part->tail, 0) + cut;
+        return;
+    }
+    s->idle_us += sum_capped(&part->gap, timeout_us, limit_us) +
+                  sum_capped(&part->tail, timeout_us, limit_us);
+    s->timed_out += longer + count_above(&part->tail, timeout_us, limit_us);
+    limit_us = limit_us > 0 ? limit_us : 0;
+    if (timeout_us <= limit_us) {
+        s->timed_out += cut;
+        s->idle_us += cut * (double)timeout_us;
+    }
+    else {
+        double over, share = survive(&over, survival, timeout_us - limit_us);
+
+        s->timed_out += cut * share;
+        s->opened -= fmin(cut * (1 - share), (double)part->opens);
+        s->idle_us += cut * ((double)limit_us + over);
+    }
+}
+
+static sums sums_at(const ka_hist_traffic *t, int64_t timeout_us)
+{
+    sums s = {0};
+    size_t i;
+
+    for (i = 0; i < t->part_n; i++) {
+        add_part(&s, &t->parts[i], timeout_us, &t->survival);
+    }
+    return s;
+}
+
+/* Each part under its own T0: what is in force. */
+static sums sums_in_force(const ka_hist_traffic *t)
+{
+    sums s = {0};
+    size_t i;
+
+    for (i = 0; i < t->part_n; i++) {
+        add_part(&s, &t->parts[i], t->parts[i].limit_us, &t->survival);
+    }
+    return s;
+}
+
+/* [M6]'s last term, in connection-microseconds: as measured, and l for each
+ * close by the server more or less than in force.  With KeepAlive Off all
+ * closes are the server's. */
+static double linger_at(const ka_hist_traffic *t, const sums *s,
+                        const sums *in_force, int64_t timeout_us)
+{
+    double closes = (double)t->server_closes;
+    double more = timeout_us < 0 ? s->opened - closes
+                                 : s->timed_out - in_force->timed_out;
+
+    if (closes <= 0) {
+        return t->linger_us;
+    }
+    return fmax(0, t->linger_us + more * t->linger_us / closes);
+}
+
+/* [M4] .. [M10] */
+static void evaluate(ka_outcome *out, const ka_hist_traffic *t, const sums *s,
+                     const sums *in_force, int64_t timeout_us)
+{
+    double us = t->window_s * 1e6;
+
+    *out = (ka_outcome){
+        .timeout_us = timeout_us,
+        .measured = s->covered >= KA_HIST_MEASURED_SHARE * s->requests,
+        .requests = whole(s->requests),
+        .connections = whole(s->opened),
+        .timeout_closes = timeout_us < 0 ? 0 : whole(s->timed_out),
+        .idle_us = (int64_t)whole(s->idle_us),
+        .busy_us = (int64_t)whole(t->busy_us)};
+    if (s->requests > 0) {
+        out->reuse = 1 - s->opened / s->requests;
+    }
+    if (!(us > 0)) {
+        return;
+    }
+    out->window_s = t->window_s;
+    out->connections_per_s = s->opened / t->window_s;
+    out->handshakes_saved_per_s = (s->requests - s->opened) / t->window_s;
+    out->idle_mean = s->idle_us / us;
+    out->busy_mean = (t->busy_us + s->opened * t->accept_us) / us;
+    out->held_mean = out->busy_mean + out->idle_mean +
+                     linger_at(t, s, in_force, timeout_us) / us;
+    out->held_per_second = timeout_us < 0 ? 0 : s->timed_out / t->window_s;
+}
+
+static apr_status_t evaluate_at(ka_outcome *out, const ka_hist_traffic *t,
+                                const ka_outcome *present, const sums *in_force,
+                                int64_t timeout_us)
+{
+    sums s = sums_at(t, timeout_us);
+    apr_status_t rv;
+
+    evaluate(out, t, &s, in_force, timeout_us);
+    if (!(out->window_s > 0)) {
+        return APR_SUCCESS;
+    }
+    rv = ka_levels_held(&out->held, &t->open, present->held_mean,
+                        out->held_mean);
+    return rv ? rv
+              : ka_levels_held(&out->busy, &t->busy, present->busy_mean,
+                               out->busy_mean);
+}
+
+apr_status_t ka_histsweep(ka_outcome *out, const int64_t *timeouts, size_t n,
+                          const ka_hist_traffic *traffic)
+{
+    sums in_force = sums_in_force(traffic);
+    apr_status_t rv = APR_SUCCESS;
+    ka_outcome present;
+    size_t i;
+
+    evaluate(&present, traffic, &in_force, &in_force, 0);
+    for (i = 0; i < n && !rv; i++) {
+        if (timeouts[i] < (i ? timeouts[i - 1] : KA_TIMEOUT_OFF)) {
+            return APR_EINVAL;
+        }
+        rv = evaluate_at(&out[i], traffic, &present, &in_force, timeouts[i]);
+    }
+    return rv;
+}
+
+/* ---- MaxKeepAliveRequests ----------------------------------------------- */
+
+uint64_t ka_hist_extra_opens(const ka_hist *lengths, uint32_t max_requests,
+                             uint32_t limit, uint64_t limited)
+{
+    double served = (double)max_requests + 1, extra = 0, longer;
+    size_t i;
+
+    if (max_requests == 0) {
+        return 0;
+    }
+    for (i = 0; i < KA_HIST_BINS; i++) {
+        double count = (double)lengths->bins[i].count;
+        double mean = count > 0 ? (double)lengths->bins[i].sum / count : 0;
+
+        if (mean > 1) {
+            extra += count * floor((mean - 1) / served);
+        }
+    }
+    longer = (double)limited;
+    if (limit > 0 && max_requests > limit) {
+        longer *= ((double)limit + 1) / served;
+    }
+    return whole(extra + longer);
+}

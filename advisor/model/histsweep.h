@@ -1,0 +1,95 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE.
+ *
+ * Every timeout at once, from histograms that keep COUNT and SUM per bin:
+ * what sweep.h computes on a trace, [M4] to [M10].  N and H are exact at bin
+ * edges and at T0, linear by share of the bin in between.
+ *
+ * What histograms recorded under a timeout T0 cannot show:
+ *   - idle times that T0 cut off are only known to be longer.  For T > T0
+ *     N(T) is therefore an upper bound of the connections opened (reuse a
+ *     lower one), H(T) an upper bound of the idle time; `measured` is false.
+ *     Where it was observed how soon clients of connections that timed out
+ *     came back (survival), N and H above T0 are estimates instead.
+ *   - who held at once.  Peaks, quantiles and z come from a history of single
+ *     seconds at T0, scaled for other T as levels.h says.
+ *
+ * Unlike a log they show the accept term a of [M6], and lingering closes: at
+ * T0 just as measured, elsewhere by l, their mean for a close that the server
+ * began.
+ */
+#ifndef KA_HISTSWEEP_H
+#define KA_HISTSWEEP_H
+
+#include <apr_errno.h>
+#include <ka_histogram.h>
+#include "levels.h"
+#include "outcome.h"
+
+/* A timeout counts as measured if T0 covers it for this share of requests. */
+#define KA_HIST_MEASURED_SHARE 0.99
+
+/* The traffic under one T0: a vhost's. */
+typedef struct ka_hist_part {
+    ka_hist gap;      /* us: idle times that ended with a request */
+    ka_hist tail;     /* us: those that ended with the client's close */
+    uint64_t opens;   /* requests that opened a connection */
+    uint64_t joined;  /* requests without an idle time before: pipelined */
+    uint64_t cut;     /* idle times that only are known to exceed T0: it, or
+                         KeepAlive Off, ended the connection */
+    int64_t limit_us; /* T0, or KA_TIMEOUT_OFF */
+} ka_hist_part;
+
+/* share[i]: of the idle times longer than T0, those that are longer than
+ * T0 + over_us[i]; 1 before over_us[0], share[n - 1] from the last one on. */
+typedef struct ka_survival {
+    const int64_t *over_us; /* ascending, >= 0 */
+    const double *share;    /* not ascending, 0 .. 1 */
+    size_t n;               /* 0: nothing is known beyond T0 */
+} ka_survival;
+
+typedef struct ka_hist_traffic {
+    const ka_hist_part *parts;
+    size_t part_n;
+    double busy_us;         /* S */
+    double accept_us;       /* a: mean from accept to first request */
+    double linger_us;       /* all lingering closes together */
+    uint64_t server_closes; /* closes that the server began: with T0's */
+    double window_s;        /* W */
+    ka_survival survival;
+    ka_levels open; /* maxima of open connections at T0 */
+    ka_levels busy; /* ... of busy ones */
+} ka_hist_traffic;
+
+/** Empties the distributions of a part. */
+void ka_hist_part_init(ka_hist_part *part);
+
+/**
+ * Makes a part's distributions end at its T0: idle times up to slack_us over
+ * it are as long as T0 (the server's timer was late), and the `timed_out`
+ * longest tails are moved to `cut`.
+ */
+void ka_hist_part_cut(ka_hist_part *part, uint64_t timed_out, int64_t slack_us);
+
+/**
+ * Evaluates timeouts[n] (ascending; KA_TIMEOUT_OFF first if wanted).
+ * @param out  out[n], in the same order; linger_bound_mean is 0, since
+ *             lingering is measured
+ * @return APR_SUCCESS; APR_EINVAL if timeouts are not ascending or one is
+ *         below KA_TIMEOUT_OFF; APR_ENOMEM
+ */
+apr_status_t ka_histsweep(ka_outcome *out, const int64_t *timeouts, size_t n,
+                          const ka_hist_traffic *traffic);
+
+/**
+ * [M16] from requests per connection at T0: sum of floor((len - 1)/(m + 1)),
+ * a bin's connections as long as their mean.
+ * @param limit   MaxKeepAliveRequests in force, 0: none
+ * @param limited closes by it: those connections would have been longer.
+ *                Each opened one more; with m above the limit, fewer in the
+ *                proportion of m + 1 at least
+ * @return 0 for max_requests == 0 (unlimited)
+ */
+uint64_t ka_hist_extra_opens(const ka_hist *lengths, uint32_t max_requests,
+                             uint32_t limit, uint64_t limited);
+
+#endif

@@ -1,0 +1,214 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+#include "levels.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "erlang.h"
+
+#define PERIOD_S 3600
+/* Load changes over minutes; bursts of visitors are shorter.  Of 20 s to two
+ * minutes this fits traces best. */
+#define AROUND_S 120
+/* Shares of time above p99 and p99.9. */
+#define P99_PARTS 100
+#define P999_PARTS 1000
+
+typedef struct moments {
+    double mean, variance;
+} moments;
+
+typedef struct tally {
+    const ka_levels *levels;
+    double ratio;     /* of means, wanted / present */
+    double bias;      /* time-weighted mean / mean of maxima, <= 1 */
+    double *around;   /* around[n]: mean level about each second */
+    uint32_t *scaled; /* scaled[n]: levels at the wanted mean */
+    uint32_t *counts; /* counts[most + 1]: seconds per level */
+    size_t most;
+} tally;
+
+static double level_of(uint32_t value)
+{
+    return value < KA_LEVEL_MAX ? value : KA_LEVEL_MAX;
+}
+
+static moments moments_of(const uint32_t *values, size_t n)
+{
+    moments m = {0};
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        m.mean += level_of(values[i]);
+    }
+    m.mean /= (double)n;
+    for (i = 0; i < n; i++) {
+        double d = level_of(values[i]) - m.mean;
+
+        m.variance += d * d;
+    }
+    m.variance /= (double)n;
+    return m;
+}
+
+static double z_of(const moments *m)
+{
+    return m->mean > 0 ? fmax(1, m->variance / m->mean) : 1;
+}
+
+/* Means of the time around each second, from running sums. */
+static void fill_around(double *around, const ka_levels *levels)
+{
+    size_t n = levels->n, from = 0, to = 0, i;
+    double sum = 0;
+
+    for (i = 0; i < n; i++) {
+        while (to < n && to <= i + AROUND_S / 2) {
+            sum += level_of(levels->values[to++]);
+        }
+        while (from + AROUND_S / 2 < i) {
+            sum -= level_of(levels->values[from++]);
+        }
+        around[i] = sum / (double)(to - from);
+    }
+}
+
+/* The level of one second at the wanted mean. */
+static uint32_t scaled(const tally *t, size_t second)
+{
+    double value = level_of(t->levels->values[second]);
+    double least =
+        t->levels->at_least ? level_of(t->levels->at_least[second]) : 0;
+
+    value = t->around[second] * t->ratio +
+            (value - t->around[second]) * sqrt(t->ratio);
+    value = round(fmax(value, least));
+    return value < (double)t->most ? (uint32_t)value : (uint32_t)t->most;
+}
+
+/* Ends of periods: a last one of less than half is merged. */
+static size_t period_end(size_t from, size_t n)
+{
+    return n - from < PERIOD_S + PERIOD_S / 2 ? n : from + PERIOD_S;
+}
+
+/* [M12] on the busiest period. */
+static double size_periods(const tally *t)
+{
+    double workers = 0;
+    size_t from, to;
+
+    for (from = 0; from < t->levels->n; from = to) {
+        moments m;
+
+        to = period_end(from, t->levels->n);
+        m = moments_of(t->scaled + from, to - from);
+        workers = fmax(workers, ka_workers_needed(m.mean * t->bias, z_of(&m),
+                                                  KA_BLOCKING));
+    }
+    return workers;
+}
+
+static void scale(tally *t)
+{
+    size_t i;
+
+    fill_around(t->around, t->levels);
+    for (i = 0; i < t->levels->n; i++) {
+        t->scaled[i] = scaled(t, i);
+        t->counts[t->scaled[i]]++;
+    }
+}
+
+/* The smallest level that all but 1/parts of the seconds stay within. */
+static double quantile_but(const tally *t, size_t parts)
+{
+    size_t above = t->levels->n, level;
+
+    for (level = 0; level < t->most; level++) {
+        above -= t->counts[level];
+        if (above <= t->levels->n / parts) {
+            break;
+        }
+    }
+    return (double)level;
+}
+
+static double peak_of(const tally *t)
+{
+    size_t level = t->most;
+
+    while (level > 0 && t->counts[level] == 0) {
+        level--;
+    }
+    return (double)level;
+}
+
+/* Nothing can be scaled to more: the largest value, and all of the mean. */
+static size_t most_of(const ka_levels *levels, double ratio)
+{
+    double most = 0;
+    size_t i;
+
+    for (i = 0; i < levels->n; i++) {
+        most = fmax(most, level_of(levels->values[i]));
+        if (levels->at_least) {
+            most = fmax(most, level_of(levels->at_least[i]));
+        }
+    }
+    most = ceil(most * fmax(1, ratio)) + 1;
+    return most < KA_LEVEL_MAX ? (size_t)most : KA_LEVEL_MAX;
+}
+
+static void assume(ka_held *out, double mean)
+{
+    double workers = ka_workers_needed(mean, KA_LEVELS_Z, KA_BLOCKING);
+
+    *out = (ka_held){.mean = mean,
+                     .variance = mean * KA_LEVELS_Z,
+                     .p99 = workers,
+                     .p999 = workers,
+                     .peak = workers,
+                     .workers = workers};
+}
+
+static void summarize(ka_held *out, const tally *t)
+{
+    moments m = moments_of(t->scaled, t->levels->n);
+
+    out->variance = m.mean > 0 ? out->mean * m.variance / m.mean : 0;
+    out->workers = size_periods(t);
+    out->p99 = quantile_but(t, P99_PARTS);
+    out->p999 = quantile_but(t, P999_PARTS);
+    out->peak = peak_of(t);
+}
+
+apr_status_t ka_levels_held(ka_held *out, const ka_levels *levels,
+                            double mean_now, double mean_to)
+{
+    tally t = {.levels = levels};
+    apr_status_t rv = APR_ENOMEM;
+    double mean;
+
+    if (levels->n == 0 || !(mean_now > 0)) {
+        assume(out, mean_to);
+        return APR_SUCCESS;
+    }
+    mean = moments_of(levels->values, levels->n).mean;
+    t.ratio = mean_to / mean_now;
+    t.bias = mean > mean_now ? mean_now / mean : 1;
+    t.most = most_of(levels, t.ratio);
+    t.around = malloc(levels->n * sizeof(*t.around));
+    t.scaled = malloc(levels->n * sizeof(*t.scaled));
+    t.counts = calloc(t.most + 1, sizeof(*t.counts));
+    *out = (ka_held){.mean = mean_to};
+    if (t.around && t.scaled && t.counts) {
+        scale(&t);
+        summarize(out, &t);
+        rv = APR_SUCCESS;
+    }
+    free(t.around);
+    free(t.scaled);
+    free(t.counts);
+    return rv;
+}

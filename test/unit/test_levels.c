@@ -1,0 +1,116 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+#include "unit.h"
+#include "model/erlang.h"
+#include "model/levels.h"
+
+#define N 7200
+
+/* Two hours: 10 +- 4, then twice as busy, and 50 once. */
+static void make_levels(uint32_t *values)
+{
+    size_t i;
+
+    for (i = 0; i < N; i++) {
+        values[i] = (i % 2 ? 14 : 6) * (i < 3600 ? 1 : 2);
+    }
+    values[4000] = 50;
+}
+
+static void test_levels__as_observed_at_the_present_mean(void **state)
+{
+    uint32_t values[N];
+    ka_levels levels = {.values = values, .n = N};
+    ka_held held;
+
+    (void)state;
+    make_levels(values);
+    assert_int_equal(ka_levels_held(&held, &levels, 12, 12), APR_SUCCESS);
+    assert_near(held.mean, 12, 0);
+    assert_near(held.peak, 50, 0);
+    assert_near(held.p999, 28, 0);
+    assert_near(held.p99, 28, 0);
+}
+
+static void
+test_levels__m12_busiest_hour_without_the_bias_of_maxima(void **state)
+{
+    uint32_t values[N];
+    ka_levels levels = {.values = values, .n = N};
+    double mean = 15.0, hour = 20.0; /* of the maxima */
+    ka_held held;
+
+    (void)state;
+    make_levels(values);
+    values[4000] = 20;
+    ka_levels_held(&held, &levels, mean * 0.9, mean * 0.9);
+    /* z = 64/20 in the second hour */
+    assert_near(held.workers, ka_workers_needed(hour * 0.9, 3.2, 1e-3), 1);
+}
+
+/* Bursts about a level of load keep their variance/mean. */
+static void test_levels__load_scales_and_bursts_keep_their_z(void **state)
+{
+    uint32_t values[N];
+    ka_levels levels = {.values = values, .n = N};
+    ka_held now, to;
+
+    (void)state;
+    make_levels(values);
+    ka_levels_held(&now, &levels, 15, 15);
+    ka_levels_held(&to, &levels, 15, 60);
+    assert_near(now.peak, 50, 0);
+    /* the second hour: 20 +- 8 becomes 80 +- 16 */
+    assert_near(to.p999, 96, 1); /* by the 50 beside it */
+    assert_near(to.peak, 80 + 30 * 2, 1);
+    assert_true(to.workers > now.workers);
+}
+
+static void test_levels__never_below_those_that_are_busy_anyway(void **state)
+{
+    static const uint32_t values[] = {10, 10, 10, 10}, busy[] = {1, 1, 7, 1};
+    ka_levels levels = {.values = values, .at_least = busy, .n = 4};
+    ka_held held;
+
+    (void)state;
+    ka_levels_held(&held, &levels, 10, 0.5);
+    assert_near(held.peak, 7, 0);
+    assert_near(held.mean, 0.5, 0);
+}
+
+static void test_levels__without_history_z_is_assumed(void **state)
+{
+    ka_levels none = {0};
+    ka_held held;
+
+    (void)state;
+    ka_levels_held(&held, &none, 20, 22.3);
+    assert_near(held.variance / held.mean, KA_LEVELS_Z, 1e-9);
+    assert_near(held.workers, ka_workers_needed(22.3, KA_LEVELS_Z, 1e-3), 0);
+    assert_near(held.peak, held.workers, 0);
+    ka_levels_held(&held, &none, 0, 0);
+    assert_near(held.peak, 0, 0);
+}
+
+static void test_levels__impossible_values_are_held_in_bounds(void **state)
+{
+    static const uint32_t values[] = {UINT32_MAX, 0, UINT32_MAX};
+    ka_levels levels = {.values = values, .at_least = values, .n = 3};
+    ka_held held;
+
+    (void)state;
+    assert_int_equal(ka_levels_held(&held, &levels, 1e-9, 1e12), APR_SUCCESS);
+    assert_near(held.peak, KA_LEVEL_MAX, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        unit_test(test_levels__as_observed_at_the_present_mean),
+        unit_test(test_levels__m12_busiest_hour_without_the_bias_of_maxima),
+        unit_test(test_levels__load_scales_and_bursts_keep_their_z),
+        unit_test(test_levels__never_below_those_that_are_busy_anyway),
+        unit_test(test_levels__without_history_z_is_assumed),
+        unit_test(test_levels__impossible_values_are_held_in_bounds)};
+
+    return unit_main(tests);
+}

@@ -2,6 +2,7 @@
 #
 #   make            build            make check       build and test
 #   make deps       install needs    make check-asan  unit tests, sanitized
+#                   (DEPS_MORE=1: and the peers of all tests)
 #   make demo       the main job     make bench       speed, as ratios
 #   make install    DESTDIR, PREFIX  make fuzz        bounded fuzzing
 
@@ -16,11 +17,13 @@ VERSION := 0.1.0
 DEPS := gcc make pkg-config apache2-bin apache2-dev libapr1-dev \
         libaprutil1-dev libarchive-dev libjansson-dev libcmocka-dev \
         python3-pytest nghttp2-client bzip2 xz-utils zstd
-DEPS_MISSING = $(shell dpkg-query -W -f '$${db:Status-Abbrev} $${Package}\n' \
-        $(DEPS) 2>/dev/null | awk '$$1 == "ii" {print $$2}' | \
-        sed 's/:.*//' | sort -u > /tmp/.ka-deps.$$$$; \
-        printf '%s\n' $(DEPS) | sort -u | comm -23 - /tmp/.ka-deps.$$$$; \
-        rm -f /tmp/.ka-deps.$$$$)
+# Peers of some tests, which else skip and say so: DEPS_MORE=1 asks for them.
+MORE := prometheus python3-prometheus-client chromium chromium-driver \
+        python3-selenium php8.2-fpm wrk
+WANTED = $(DEPS) $(if $(DEPS_MORE),$(MORE))
+DEPS_MISSING = $(shell for p in $(WANTED); do \
+        dpkg-query -W -f '$${db:Status-Abbrev}' $$p 2>/dev/null | \
+        grep -q '^ii' || echo $$p; done)
 
 # ---- flags ------------------------------------------------------------------
 CFLAGS   ?= -O2 -g
@@ -65,7 +68,7 @@ $(BUILD)/mod_kastats.so: $(KASTATS_OBJ) $(CORE_OBJ)
 $(BUILD)/modules/kastats/%.o: modules/kastats/%.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE_CFLAGS) $(APR_CFLAGS) $(HTTPD_CFLAGS) -Imodules/core \
-	    -fPIC -fvisibility=hidden -c -o $@ $<
+	    -DKA_VERSION='"$(VERSION)"' -fPIC -fvisibility=hidden -c -o $@ $<
 
 # Core and advisor get no httpd include path: a slip does not compile.
 $(BUILD)/modules/core/%.o: modules/core/%.c

@@ -37,6 +37,10 @@ HTTPD_CFLAGS = -I$(shell apxs -q INCLUDEDIR) \
               $(shell apu-1-config --includes)
 ADV_CFLAGS  = $(shell pkg-config --cflags libarchive jansson)
 ADV_LIBS    = $(shell pkg-config --libs libarchive jansson) -lm -lpthread
+# One line a file; V=1 shows the commands.
+Q    := $(if $(V),,@)
+SAY   = $(if $(V),@:,@echo "  $(1)  $@")
+JOBS := -j$(shell nproc 2>/dev/null || echo 1)
 BASE_CFLAGS = $(STD) $(CFLAGS) $(WARN) $(SANFLAGS) -MMD -MP
 
 # ---- lists ------------------------------------------------------------------
@@ -52,41 +56,48 @@ UNIT_BIN := $(UNIT_SRC:%.c=$(BUILD)/%)
 KASTATS_OBJ := $(KASTATS_SRC:%.c=$(BUILD)/%.o)
 MODULES  := $(if $(KASTATS_SRC),$(BUILD)/mod_kastats.so)
 
-.PHONY: all deps demo check check-unit check-e2e check-asan bench fuzz \
-        install uninstall clean
+.PHONY: all unit deps demo check check-unit check-e2e check-asan check-load \
+        bench bench-connections fuzz install uninstall clean
 .SECONDARY:
 
 all: $(BUILD)/kaadvisor $(MODULES)
 
 $(BUILD)/kaadvisor: $(ADV_OBJ) $(CORE_OBJ)
-	$(CC) $(SANFLAGS) -o $@ $^ $(APR_LIBS) $(ADV_LIBS)
+	$(call SAY,LD)
+	$(Q)$(CC) $(SANFLAGS) -o $@ $^ $(APR_LIBS) $(ADV_LIBS)
 
 $(BUILD)/mod_kastats.so: $(KASTATS_OBJ) $(CORE_OBJ)
-	$(CC) $(SANFLAGS) -shared -o $@ $^
+	$(call SAY,LD)
+	$(Q)$(CC) $(SANFLAGS) -shared -o $@ $^
 
 # Only modules/<module>/ sees httpd's headers.
 $(BUILD)/modules/kastats/%.o: modules/kastats/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE_CFLAGS) $(APR_CFLAGS) $(HTTPD_CFLAGS) -Imodules/core \
+	$(call SAY,CC)
+	$(Q)$(CC) $(BASE_CFLAGS) $(APR_CFLAGS) $(HTTPD_CFLAGS) -Imodules/core \
 	    -DKA_VERSION='"$(VERSION)"' -fPIC -fvisibility=hidden -c -o $@ $<
 
 # Core and advisor get no httpd include path: a slip does not compile.
 $(BUILD)/modules/core/%.o: modules/core/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE_CFLAGS) $(APR_CFLAGS) -fPIC -c -o $@ $<
+	$(call SAY,CC)
+	$(Q)$(CC) $(BASE_CFLAGS) $(APR_CFLAGS) -fPIC -c -o $@ $<
 
 $(BUILD)/advisor/%.o: advisor/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE_CFLAGS) $(APR_CFLAGS) $(ADV_CFLAGS) \
+	$(call SAY,CC)
+	$(Q)$(CC) $(BASE_CFLAGS) $(APR_CFLAGS) $(ADV_CFLAGS) \
 	    -DKA_VERSION='"$(VERSION)"' -Imodules/core -Iadvisor -c -o $@ $<
 
 $(BUILD)/test/unit/%.o: test/unit/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE_CFLAGS) $(APR_CFLAGS) $(ADV_CFLAGS) \
+	$(call SAY,CC)
+	$(Q)$(CC) $(BASE_CFLAGS) $(APR_CFLAGS) $(ADV_CFLAGS) \
 	    -Imodules/core -Iadvisor -c -o $@ $<
 
 $(BUILD)/test/unit/test_%: $(BUILD)/test/unit/test_%.o $(LIB_OBJ)
-	$(CC) $(SANFLAGS) -o $@ $^ $(APR_LIBS) $(ADV_LIBS) -lcmocka
+	$(call SAY,LD)
+	$(Q)$(CC) $(SANFLAGS) -o $@ $^ $(APR_LIBS) $(ADV_LIBS) -lcmocka
 
 # ---- targets ----------------------------------------------------------------
 deps:
@@ -103,7 +114,10 @@ deps:
 
 # The packages may have just come: a new make sees their flags.
 check: deps
+	@$(MAKE) --no-print-directory $(JOBS) all unit
 	@$(MAKE) --no-print-directory check-unit check-e2e
+
+unit: $(UNIT_BIN)
 
 check-unit: $(UNIT_BIN)
 	@status=0; for t in $(sort $(UNIT_BIN)); do \
@@ -113,17 +127,32 @@ check-e2e: all
 	$(PYTHON) -B -m pytest -q -p no:cacheprovider test/e2e
 
 check-asan: deps
+	@$(MAKE) --no-print-directory $(JOBS) BUILD=$(BUILD)/asan CFLAGS='-O1 -g' \
+	    SAN=address,undefined all unit
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan CFLAGS='-O1 -g' \
-	    SAN=address,undefined all check-unit
+	    SAN=address,undefined check-unit
 
 # ---- the main job, on a log excerpt that comes with the project ------------
 demo: deps
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory $(JOBS) all
 	@BUILD=$(BUILD) sh test/demo.sh
 
 bench: deps
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory $(JOBS) all
 	@BUILD=$(BUILD) PYTHON=$(PYTHON) sh test/bench/bench.sh
+	@KA_BUILD=$(BUILD) $(PYTHON) -B test/bench/instructions.py
+	@KA_BUILD=$(BUILD) $(PYTHON) -B test/bench/throughput.py
+
+# 100,000 connections open at once on event; minutes.
+bench-connections: deps
+	@$(MAKE) --no-print-directory $(JOBS) all
+	@KA_BUILD=$(BUILD) $(PYTHON) -B test/bench/open_connections.py
+
+# 10,000 mixed connections under each MPM: sums equal the clients' own.
+check-load: deps
+	@$(MAKE) --no-print-directory $(JOBS) all
+	KA_CONNECTIONS=10000 $(PYTHON) -B -m pytest -q -p no:cacheprovider \
+	    test/e2e/test_130_load.py
 
 # ---- bounded fuzzing: FUZZ_SECONDS for each target --------------------------
 FUZZ_SECONDS ?= 60
@@ -141,7 +170,7 @@ $(BUILD)/fuzz/test/fuzz/%: test/fuzz/%.c $(FUZZ_LIB)
 fuzz: deps
 	@command -v clang >/dev/null || { echo "make fuzz needs clang and" \
 	    "libclang-rt-14-dev (apt-get install)" >&2; exit 1; }
-	@$(MAKE) --no-print-directory $(FUZZ_BIN)
+	@$(MAKE) --no-print-directory $(JOBS) $(FUZZ_BIN)
 	@for f in $(FUZZ_BIN); do \
 	    c=$(BUILD)/fuzz/corpus/$$(basename $$f); mkdir -p $$c; \
 	    echo "== $$f, $(FUZZ_SECONDS) s"; \

@@ -162,7 +162,7 @@ static void live_remove(const kastats_conn *conn)
 static void leave_out(const kastats_conn *conn)
 {
     kastats_count_connection(conn, -1);
-    if (conn->flags & KASTATS_INTERNAL) {
+    if (kastats_conn_is(conn, KASTATS_INTERNAL)) {
         ka_stats_count(&kastats->writer.stats[place_of(conn->server)],
                        KA_COUNTER_INTERNAL, 1);
     }
@@ -173,12 +173,12 @@ apr_status_t kastats_connection_gone(void *data)
     kastats_conn *conn = data;
     instant now = mono_now();
 
-    if (!kastats || conn->flags & KASTATS_GONE) {
+    if (!kastats || kastats_conn_is(conn, KASTATS_GONE)) {
         return APR_SUCCESS;
     }
     conn->flags |= KASTATS_GONE;
     live_remove(conn);
-    if (conn->flags & KASTATS_INTERNAL || !stats_of(conn->server)) {
+    if (kastats_conn_is(conn, KASTATS_INTERNAL) || !stats_of(conn->server)) {
         leave_out(conn);
     }
     else {

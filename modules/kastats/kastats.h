@@ -110,7 +110,9 @@ enum {                       /* kastats_conn.flags */
        KASTATS_INTERNAL = 2, /* httpd waking its own child */
        KASTATS_PRIMARY = 4,  /* a request began on the connection itself */
        KASTATS_UPGRADED = 8, /* and stream 1 has taken it over (h2c) */
-       KASTATS_GONE = 16     /* published */
+       KASTATS_GONE = 16,    /* published */
+       KASTATS_STREAMS = 32, /* HTTP/2 */
+       KASTATS_BROKEN = 64   /* one of the streams was aborted */
 };
 
 /* On HTTP/2 the streams' threads share it: what they write is atomic. */
@@ -134,6 +136,11 @@ typedef struct kastats_conn {
     uint8_t protocol, tls, served;
 } kastats_conn;
 _Static_assert(sizeof(kastats_conn) <= 128, "two cache lines");
+
+static inline bool kastats_conn_is(const kastats_conn *conn, unsigned flag)
+{
+    return __atomic_load_n(&conn->flags, __ATOMIC_RELAXED) & flag;
+}
 
 /** The state of the primary connection; NULL if it is not recorded. */
 static inline kastats_conn *kastats_conn_of(conn_rec *c)
@@ -172,8 +179,7 @@ ka_reason kastats_reason_of_request(request_rec *r);
 ka_reason kastats_reason_of_close(const kastats_conn *conn, bool idle,
                                   int64_t now, bool *dropped);
 
-/** Why it ends if it was never closed in order: when its pool goes, or its
- * child. */
+/** Why it ends if that is not known yet: when its pool goes, or its child. */
 ka_reason kastats_reason_of_cleanup(const kastats_conn *conn);
 
 /* ---- what served a request ----------------------------------------------- */

@@ -12,7 +12,7 @@
  *   retired, graceful, event  KEEPALIVE  1 or -             < T, stopping
  *   client closed             CLOSE      -                  < T, or EOF
  *
- * - when its pool goes without any of the two.
+ * - when its pool goes and neither has told.
  */
 #include "kastats.h"
 
@@ -206,19 +206,29 @@ static ka_reason reason_of_idle(const kastats_conn *conn, int64_t now,
     return KA_REASON_IDLE_TIMEOUT;
 }
 
+/* A stream may still be at its end although the client has all of it: whether
+ * it was broken off is known when it has been logged. */
 ka_reason kastats_reason_of_close(const kastats_conn *conn, bool idle,
                                   int64_t now, bool *dropped)
 {
-    if (conn->flags & KASTATS_FRESH) {
+    if (kastats_conn_is(conn, KASTATS_FRESH)) {
         return KA_REASON_NO_REQUEST;
     }
-    return idle ? reason_of_idle(conn, now, dropped) : KA_REASON_ABORTED;
+    if (idle) {
+        return reason_of_idle(conn, now, dropped);
+    }
+    return kastats_conn_is(conn, KASTATS_STREAMS) ? KA_REASON_N
+                                                  : KA_REASON_ABORTED;
 }
 
 ka_reason kastats_reason_of_cleanup(const kastats_conn *conn)
 {
-    if (conn->flags & KASTATS_FRESH) {
+    if (kastats_conn_is(conn, KASTATS_FRESH)) {
         return KA_REASON_NO_REQUEST;
+    }
+    if (kastats_conn_is(conn, KASTATS_STREAMS) && conn->closing) {
+        return kastats_conn_is(conn, KASTATS_BROKEN) ? KA_REASON_ABORTED
+                                                     : KA_REASON_CLIENT_CLOSED;
     }
     if (conn->c->aborted) {
         return KA_REASON_ABORTED;

@@ -102,20 +102,21 @@ static __attribute__((noinline)) uint8_t flags_begin_stream(kastats_conn *conn)
     uint8_t before =
         __atomic_fetch_and(&conn->flags, (uint8_t)~clear, __ATOMIC_RELAXED);
 
-    if (before & KASTATS_PRIMARY) {
-        __atomic_fetch_or(&conn->flags, KASTATS_UPGRADED, __ATOMIC_RELAXED);
-    }
+    __atomic_fetch_or(&conn->flags,
+                      KASTATS_STREAMS |
+                          (before & KASTATS_PRIMARY ? KASTATS_UPGRADED : 0),
+                      __ATOMIC_RELAXED);
     return before;
 }
 
 static inline uint8_t flags_begin(kastats_conn *conn, const request_rec *r)
 {
-    uint8_t before = conn->flags;
+    uint8_t before = atomic_get(conn->flags);
 
     if (r->connection->master) {
         return flags_begin_stream(conn);
     }
-    conn->flags = KASTATS_PRIMARY; /* no streams yet: one thread */
+    atomic_set(conn->flags, KASTATS_PRIMARY); /* no streams: one thread */
     return before & KASTATS_FRESH;
 }
 
@@ -246,7 +247,12 @@ static inline void request_end(kastats_conn *conn, request_rec *r)
     }
     record_request(conn, r, (uint64_t)at_least(now.us - begin, 0), moment);
     atomic_set(conn->ended, now.us);
-    if (!c->master && (c->keepalive != AP_CONN_KEEPALIVE || c->aborted)) {
+    if (c->master) {
+        if (c->aborted) {
+            __atomic_fetch_or(&conn->flags, KASTATS_BROKEN, __ATOMIC_RELAXED);
+        }
+    }
+    else if (c->keepalive != AP_CONN_KEEPALIVE || c->aborted) {
         conn->reason = (uint8_t)kastats_reason_of_request(r);
         return; /* stays in flight until it is closed */
     }
@@ -263,7 +269,7 @@ static int log_transaction(request_rec *r)
         !is_request(r)) {
         return DECLINED;
     }
-    if (conn->flags & KASTATS_UPGRADED && !r->connection->master) {
+    if (kastats_conn_is(conn, KASTATS_UPGRADED) && !r->connection->master) {
         return DECLINED; /* counted as stream 1 */
     }
     if (r->method_number == M_OPTIONS && kastats_is_internal(r)) {

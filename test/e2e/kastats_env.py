@@ -75,7 +75,7 @@ BAD_LINE = re.compile(r":(warn|error|crit|alert|emerg)\]|exit signal")
 # On SIGTERM event's main thread closes sockets that a worker may be letting go
 # of: either side can trip over it (seen in a core: close_worker_sockets there,
 # apr_allocator_destroy here).  Only what comes after our own SIGTERM is meant.
-STOP_NOISE = re.compile(r"AH03092: process_lingering_close|"
+STOP_NOISE = re.compile(r"Bad file descriptor: AH0309[0-9]: .*pollset|"
                         r"exit signal Segmentation fault")
 
 
@@ -268,7 +268,10 @@ class Httpd:
     def client(self, **kwargs):
         return Client(self.port, **kwargs)
 
-    def watch(self):
+    def watch(self, settled=True):
+        """Counts from now on; waits until nothing is open, if settled."""
+        if settled:
+            wait_for(lambda: self.totals()["open"] == 0, "nothing open")
         return Watch(self)
 
 

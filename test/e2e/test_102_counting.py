@@ -56,8 +56,8 @@ def test_unlimited_requests(httpd):
 @pytest.mark.parametrize("last", ["idle", "close"])
 def test_own_count_of_a_connection(httpd, last):
     """Not c->keepalives, which is one less after Connection: close."""
-    c = httpd.client()
     watch = httpd.watch()
+    c = httpd.client()
     for i in range(5):
         c.get(headers=["Connection: close"] if last == "close" and i == 4
               else [])
@@ -189,6 +189,7 @@ def test_parallel_connections(httpd):
 def test_gauges(httpd):
     """mod_status shows event's idle connections seconds late."""
     n = 20
+    httpd.watch()
     clients = [httpd.client() for _ in range(n)]
     for c in clients:
         c.get()

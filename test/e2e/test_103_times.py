@@ -117,9 +117,10 @@ def test_service_time(httpd):
 
 
 def test_time_to_first_request(httpd):
+    httpd.watch()
     c = httpd.client()
     wait_for(lambda: httpd.totals()["open"] == 1, "accepted")
-    watch = httpd.watch()
+    watch = httpd.watch(settled=False)
     time.sleep(0.2)
     c.get()
     c.close()
@@ -167,8 +168,8 @@ def test_lingering_close(httpd):
 
 
 def test_round_trip_time(httpd):
-    c = httpd.client()
     watch = httpd.watch()
+    c = httpd.client()
     c.get()
     c.close()
     watch.expect(requests=1, closes={"client_closed": 1})

@@ -124,7 +124,7 @@ check-unit: $(UNIT_BIN)
 	    echo "== $$t"; $$t 2>&1 || status=1; done; exit $$status
 
 check-e2e: all
-	$(PYTHON) -B -m pytest -q -p no:cacheprovider test/e2e
+	KA_BUILD=$(BUILD) $(PYTHON) -B -m pytest -q -p no:cacheprovider test/e2e
 
 check-asan: deps
 	@$(MAKE) --no-print-directory $(JOBS) BUILD=$(BUILD)/asan CFLAGS='-O1 -g' \
@@ -151,7 +151,7 @@ bench-connections: deps
 # 10,000 mixed connections under each MPM: sums equal the clients' own.
 check-load: deps
 	@$(MAKE) --no-print-directory $(JOBS) all
-	KA_CONNECTIONS=10000 $(PYTHON) -B -m pytest -q -p no:cacheprovider \
+	KA_BUILD=$(BUILD) KA_CONNECTIONS=10000 $(PYTHON) -B -m pytest -q -p no:cacheprovider \
 	    test/e2e/test_130_load.py
 
 # ---- bounded fuzzing: FUZZ_SECONDS for each target --------------------------

@@ -23,7 +23,8 @@ import time
 APACHE = os.environ.get("KA_HTTPD", "/usr/sbin/apache2")
 MODULES = os.environ.get("KA_HTTPD_MODULES", "/usr/lib/apache2/modules")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-MODULE = os.environ.get("KA_KASTATS", str(ROOT / "build" / "mod_kastats.so"))
+BUILD = ROOT / os.environ.get("KA_BUILD", "build")
+MODULE = os.environ.get("KA_KASTATS", str(BUILD / "mod_kastats.so"))
 MPMS = ("prefork", "worker", "event")
 PATIENCE = float(os.environ.get("KA_PATIENCE", 60))  # a limit for a broken run, never a wait
 

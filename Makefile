@@ -77,11 +77,13 @@ $(BUILD)/modules/kastats/%.o: modules/kastats/%.c
 	$(Q)$(CC) $(BASE_CFLAGS) $(APR_CFLAGS) $(HTTPD_CFLAGS) -Imodules/core \
 	    -DKA_VERSION='"$(VERSION)"' -fPIC -fvisibility=hidden -c -o $@ $<
 
-# Core and advisor get no httpd include path: a slip does not compile.
+# Core and advisor get no httpd include path: a slip does not compile.  Core's
+# symbols are hidden, or two modules in one server would share them.
 $(BUILD)/modules/core/%.o: modules/core/%.c
 	@mkdir -p $(@D)
 	$(call SAY,CC)
-	$(Q)$(CC) $(BASE_CFLAGS) $(APR_CFLAGS) -fPIC -c -o $@ $<
+	$(Q)$(CC) $(BASE_CFLAGS) $(APR_CFLAGS) -fPIC -fvisibility=hidden -c \
+	    -o $@ $<
 
 $(BUILD)/advisor/%.o: advisor/%.c
 	@mkdir -p $(@D)

@@ -1,0 +1,110 @@
+#!/usr/bin/python3
+# Licensed under the Apache License, Version 2.0; see LICENSE.
+"""Instructions per request, with and without mod_kastats.
+
+prefork -X under callgrind, a static file, keep-alive.  Each configuration is
+measured with two numbers of requests: the difference leaves start and stop
+out.  The budget is 500 instructions; ExtendedStatus stands beside it.
+
+    instructions.py [--module FILE] [--json]
+"""
+import argparse
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+import kastats_env  # noqa: E402
+
+BUDGET = 500
+FEW, MANY = 200, 1200
+WITHOUT = "plain"
+CASES = {
+    WITHOUT: "",
+    "kastats": 'LoadModule kastats_module "{module}"\n',
+    "kastats, off": 'LoadModule kastats_module "{module}"\nKAStats Off\n',
+    "ExtendedStatus": f'LoadModule status_module '
+                      f'"{kastats_env.MODULES}/mod_status.so"\n'
+                      "ExtendedStatus On\n",
+    "access log": 'CustomLog "{root}/access.log" "%h %l %u %t \\"%r\\" %>s %b"'
+                  "\n",
+}
+
+CONF = """
+ServerRoot "{root}"
+DefaultRuntimeDir "{root}"
+PidFile "{root}/httpd.pid"
+ErrorLog "{root}/error.log"
+ServerName localhost
+LoadModule mpm_prefork_module "{modules}/mod_mpm_prefork.so"
+LoadModule authz_core_module "{modules}/mod_authz_core.so"
+Listen 127.0.0.1:{port}
+MaxKeepAliveRequests 0
+KeepAliveTimeout 600
+DocumentRoot "{root}"
+ExtendedStatus Off
+{case}
+"""
+
+
+def instructions(case, requests, module):
+    with tempfile.TemporaryDirectory(prefix="ka-bench-") as root:
+        path = pathlib.Path(root)
+        port = kastats_env.free_ports(1)[0]
+        (path / "file.html").write_text("hello\n")
+        (path / "httpd.conf").write_text(CONF.format(
+            root=root, port=port, modules=kastats_env.MODULES,
+            case=CASES[case].format(module=module, root=root)))
+        process = subprocess.Popen(
+            ["valgrind", "--tool=callgrind",
+             f"--callgrind-out-file={root}/out", kastats_env.APACHE, "-X",
+             "-f", f"{root}/httpd.conf"], start_new_session=True,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        client = kastats_env.wait_for(lambda: connect(process, port), "httpd")
+        for _ in range(requests):
+            assert client.get("/file.html")[0] == 200
+        client.close()
+        process.terminate()
+        process.wait(60)
+        text = (path / "out").read_text()
+    return sum(int(n) for n in re.findall(r"^(?:totals|summary): (\d+)", text,
+                                          re.M)[:1])
+
+
+def connect(process, port):
+    assert process.poll() is None, "httpd ended"
+    try:
+        return kastats_env.Client(port)
+    except OSError:
+        return None
+
+
+def per_request(case, module):
+    return (instructions(case, MANY, module)
+            - instructions(case, FEW, module)) / (MANY - FEW)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--module", default=kastats_env.MODULE)
+    parser.add_argument("--json", action="store_true")
+    args = parser.parse_args()
+    cost = {case: per_request(case, args.module) for case in CASES}
+    added = {case: n - cost[WITHOUT] for case, n in cost.items()}
+    if args.json:
+        json.dump({"instructions_per_request": cost, "added": added,
+                   "budget": BUDGET}, sys.stdout, indent=1)
+        print()
+    else:
+        for case, n in cost.items():
+            print(f"{case:16} {n:9.0f} instructions a request "
+                  f"{added[case]:+8.0f}")
+        print(f"budget for mod_kastats: {BUDGET}")
+    return 0 if added["kastats"] <= BUDGET else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -126,7 +126,8 @@ check-unit: $(UNIT_BIN)
 	    echo "== $$t"; $$t 2>&1 || status=1; done; exit $$status
 
 check-e2e: all
-	KA_BUILD=$(BUILD) $(PYTHON) -B -m pytest -q -p no:cacheprovider test/e2e
+	KA_BUILD=$(BUILD) $(PYTHON) -B -m pytest -q \
+	    -o cache_dir=$(abspath $(BUILD))/pytest $(E2E) test/e2e
 
 check-asan: deps
 	@$(MAKE) --no-print-directory $(JOBS) BUILD=$(BUILD)/asan CFLAGS='-O1 -g' \

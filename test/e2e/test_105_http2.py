@@ -48,7 +48,8 @@ def run(*args):
 
 def closed(watch, **wanted):
     """Counts, whatever the reason; the reason found."""
-    wait_for(lambda: watch.change()["closes"], "closed")
+    wait_for(lambda: watch.change()["closes"].total()
+             >= wanted.get("connections", 1), "closed")
     change = watch.change()
     watch.expect(closes=change["closes"], **wanted)
     return list(change["closes"])

@@ -4,11 +4,10 @@
 
 wrk, loopback, a static file, keep-alive.  A round starts fresh servers (one
 process's memory layout is luck), one of each kind, and a wrk for each.  The
-wrks take turns of a few hundredths of a second, in the order A B C C B A: all
-but one are stopped.  So whatever else the machine does meets all alike, and
-each round gives one ratio of requests per second of its turns.  Server and
-wrk have a CPU each.  Beside it stands the ratio of requests per second of the
-server's CPU time.
+wrks take turns of a few hundredths of a second: all but one are stopped.  So
+whatever else the machine does meets all alike, and each round gives one ratio
+of requests per second of its turns.  Server and wrk have a CPU each.  Beside
+it stands the ratio of requests per second of the server's CPU time.
 
     throughput.py [--mpm NAME]... [--rounds N] [--seconds S] [--module FILE]
                   [--same]
@@ -18,6 +17,7 @@ import collections
 import contextlib
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -142,13 +142,33 @@ class Wrk:
         self.active_s += time.monotonic() - begin
 
     def end(self):
-        self.process.send_signal(signal.SIGINT)
+        begin = time.monotonic()
         self.process.send_signal(signal.SIGCONT)
-        out = self.process.communicate(timeout=30)[0]
+        # The kernel may give the signal to the other thread, which leaves
+        # the main one asleep.
+        while self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(0.01)
+        self.active_s += time.monotonic() - begin
+        out = self.process.stdout.read()
         assert "Socket errors" not in out and "Non-2xx" not in out, out
         requests = int(re.search(r"(\d+) requests in", out)[1])
         return Measure(requests / self.active_s,
                        requests / (self.server.cpu_s() - self.cpu_s))
+
+
+def turns(cases, n):
+    """n turns of each in a random order, none twice in a row: the second one
+    would find warm caches."""
+    rng = random.Random(1)
+    last = None
+    for _ in range(n):
+        order = rng.sample(list(cases), len(cases))
+        if order[0] == last:
+            order.reverse()
+        yield from order
+        last = order[-1]
 
 
 def one_round(mpm, cases, args):
@@ -160,9 +180,8 @@ def one_round(mpm, cases, args):
             stack.callback(server.stop)
             wrks[case] = Wrk(server)
             stack.callback(wrks[case].process.kill)
-        for _ in range(int(args.seconds / 2 / TURN_S)):
-            for case in [*wrks, *reversed(wrks)]:
-                wrks[case].turn(TURN_S)
+        for case in turns(cases, int(args.seconds / TURN_S)):
+            wrks[case].turn(TURN_S)
         return {case: wrk.end() for case, wrk in wrks.items()}
 
 

@@ -57,7 +57,7 @@ KASTATS_OBJ := $(KASTATS_SRC:%.c=$(BUILD)/%.o)
 MODULES  := $(if $(KASTATS_SRC),$(BUILD)/mod_kastats.so)
 
 .PHONY: all unit deps demo check check-unit check-e2e check-asan check-load \
-        bench bench-connections fuzz install uninstall clean
+        bench bench-connections races fuzz install uninstall clean
 .SECONDARY:
 
 all: $(BUILD)/kaadvisor $(MODULES)
@@ -150,6 +150,10 @@ bench: deps
 bench-connections: deps
 	@$(MAKE) --no-print-directory $(JOBS) all
 	@KA_BUILD=$(BUILD) $(PYTHON) -B test/bench/open_connections.py
+
+# mod_kastats under the thread sanitizer, in worker and event.
+races: deps
+	@$(PYTHON) -B test/bench/races.py
 
 # 10,000 mixed connections under each MPM: sums equal the clients' own.
 check-load: deps

@@ -19,7 +19,7 @@ DEPS := gcc make pkg-config apache2-bin apache2-dev libapr1-dev \
         python3-pytest nghttp2-client bzip2 xz-utils zstd
 # Peers of some tests, which else skip and say so: DEPS_MORE=1 asks for them.
 MORE := prometheus python3-prometheus-client chromium chromium-driver \
-        python3-selenium php8.2-fpm wrk
+        python3-selenium php8.2-fpm wrk valgrind
 WANTED = $(DEPS) $(if $(DEPS_MORE),$(MORE))
 DEPS_MISSING = $(shell for p in $(WANTED); do \
         dpkg-query -W -f '$${db:Status-Abbrev}' $$p 2>/dev/null | \
@@ -153,7 +153,8 @@ bench-connections: deps
 
 # mod_kastats under the thread sanitizer, in worker and event.
 races: deps
-	@$(PYTHON) -B test/bench/races.py
+	@KA_BUILD=$(BUILD) $(PYTHON) -B test/bench/races.py \
+	    --build $(abspath $(BUILD))/tsan
 
 # 10,000 mixed connections under each MPM: sums equal the clients' own.
 check-load: deps

@@ -5,7 +5,7 @@
  */
 #include "hash.h"
 
-#include <string.h>
+#include "wide.h"
 
 #define SEED UINT64_C(0xa2c5e1937d8b460f)
 #define KEY_A UINT64_C(0x5d1f93b8c6e24a71)
@@ -18,33 +18,33 @@ static uint64_t fold(uint64_t a, uint64_t b)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-static uint64_t word(const unsigned char *at, size_t length)
-{
-    uint64_t value = 0;
-
-    memcpy(&value, at, length);
-    return value;
-}
-
 static uint64_t not_zero(uint64_t hash)
 {
     return hash ? hash : 1;
 }
 
+/* As ka_wide_word of the last n bytes, n of 1 .. 8, with zeros behind them. */
+static inline uint64_t last_word(const char *end, size_t n, size_t length)
+{
+    return length >= 8 ? ka_wide_word(end - 8) >> (64 - 8 * n)
+                       : ka_wide_short_word(end - n, n);
+}
+
 uint64_t ka_hash_bytes(const void *bytes, size_t length)
 {
-    const unsigned char *at = bytes;
+    const char *at = bytes, *end = at + length;
     uint64_t hash = SEED ^ length;
 
     /* The length is part of the hash, so short words may be padded. */
-    for (; length >= 16; length -= 16, at += 16) {
-        hash = fold(word(at, 8) ^ KEY_A, word(at + 8, 8) ^ hash);
+    for (; end - at >= 16; at += 16) {
+        hash = fold(ka_wide_word(at) ^ KEY_A, ka_wide_word(at + 8) ^ hash);
     }
-    if (length > 8) {
-        hash = fold(word(at, 8) ^ KEY_A, word(at + 8, length - 8) ^ hash);
+    if (end - at > 8) {
+        hash = fold(ka_wide_word(at) ^ KEY_A,
+                    last_word(end, (size_t)(end - at) - 8, length) ^ hash);
     }
-    else if (length) {
-        hash = fold(word(at, length) ^ KEY_B, hash);
+    else if (end > at) {
+        hash = fold(last_word(end, (size_t)(end - at), length) ^ KEY_B, hash);
     }
     return not_zero(fold(hash ^ KEY_A, KEY_B));
 }

@@ -10,19 +10,23 @@
 #include "log_vhosts.h"
 #include "logtext.h"
 #include "uniqueid.h"
+#include "wide.h"
 
 #define AGENTS_N 4096
 
 /* How long browsers keep an idle connection (MODEL 6). */
-#define LIMIT_FIREFOX_US (INT64_C(115) * 1000000)
-#define LIMIT_OTHERS_US (INT64_C(300) * 1000000)
+#define LIMIT_FIREFOX_S 115
+#define LIMIT_OTHERS_S 300
 
 #define HTTPS_PORT 443
 
 struct ka_classifier {
     uint64_t fields;
     int64_t since_us, until_us;
+    ka_content *content;
     ka_vhosts *vhosts;
+    uint32_t nameless; /* number of the vhost that no line names */
+    bool nameless_known;
     ka_uniqueid uniqueid;
     /* Traits by the hash of the User-Agent, which is computed anyway: a few
      * hundred of them make up nearly all of a log. */
@@ -36,7 +40,7 @@ struct ka_classifier {
 typedef struct facts {
     const ka_logline *line;
     ka_log_request request;
-    ka_str address; /* of the connection's other end */
+    const ka_str *address; /* of the connection's other end */
     uint64_t agent_hash;
     unsigned agent; /* ka_agent_trait bits */
     int status;     /* 0: not told */
@@ -51,6 +55,7 @@ ka_classifier *ka_classifier_make(uint64_t fields, const char *vhost,
     self->fields = fields;
     self->since_us = since_us;
     self->until_us = until_us;
+    self->content = ka_content_make(pool);
     self->vhosts = ka_vhosts_make(vhost, KA_VHOSTS_MAX, pool);
     return self;
 }
@@ -80,9 +85,9 @@ static void gather(ka_classifier *self, facts *f, const ka_logline *line)
 {
     f->line = line;
     f->status = line->status > 0 && line->status < 1000 ? line->status : 0;
-    f->address = line->peer.ptr     ? line->peer
-                 : line->client.ptr ? line->client
-                                    : line->host;
+    f->address = line->peer.ptr     ? &line->peer
+                 : line->client.ptr ? &line->client
+                                    : &line->host;
     f->agent_hash = hash_of(line->user_agent);
     f->agent = traits_of(self, line->user_agent, f->agent_hash);
     ka_log_request_read(&f->request, self->fields, line);
@@ -116,16 +121,14 @@ static bool is_dummy(const facts *f)
  * may ask for any path: never a check, unless the agent names itself one. */
 static bool is_check(const ka_classifier *self, const facts *f)
 {
+    if (f->agent & KA_AGENT_BROWSER && !(f->agent & KA_AGENT_CHECK)) {
+        return false;
+    }
     if (f->request.shape == KA_SHAPE_NONE || !from_loopback(f)) {
         return false;
     }
-    if (f->agent & KA_AGENT_CHECK) {
-        return true;
-    }
-    if (f->agent & KA_AGENT_BROWSER) {
-        return false;
-    }
-    return (has(self, KA_LF_USER_AGENT) && !f->line->user_agent.len)
+    return (f->agent & KA_AGENT_CHECK)
+           || (has(self, KA_LF_USER_AGENT) && !f->line->user_agent.len)
            || ka_path_is_check(f->request.path);
 }
 
@@ -157,6 +160,12 @@ static bool is_refusal(int status)
            || status == 505;
 }
 
+static bool is_http11(ka_str protocol)
+{
+    return protocol.len == 8
+           && ka_wide_word(protocol.ptr) == ka_wide_word("HTTP/1.1");
+}
+
 /* What a version that httpd understood makes of the connection.  One that it
  * did not understand ("HTTP/V1.0") it takes as HTTP/1.0. */
 static unsigned flags_of_version(ka_str protocol)
@@ -171,6 +180,9 @@ static unsigned flags_of_version(ka_str protocol)
         {"HTTP/3", KA_REQ_HTTP2}, /* streams too, in a proxy's log */
     };
 
+    if (is_http11(protocol)) {
+        return 0;
+    }
     for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
         if (ka_str_starts_case(protocol, versions[i].prefix)) {
             return versions[i].flags;
@@ -243,14 +255,29 @@ static int64_t bytes_of(const ka_classifier *self, const ka_logline *line)
     return has(self, KA_LF_BODY_BYTES) ? 0 : -1; /* %b prints 0 as `-` */
 }
 
-static void set_identity(ka_classifier *self, ka_request *out, const facts *f)
+static ka_class class_of(const ka_classifier *self, const facts *f)
 {
-    const ka_logline *line = f->line;
+    return has(self, KA_LF_HANDLER)
+               ? ka_content_by_handler(f->line->handler)
+               : ka_content_by_request(self->content, &f->request,
+                                       f->status);
+}
 
-    out->address = hash_of(f->address);
-    out->client = has(self, KA_LF_USER_AGENT)
-                      ? ka_hash_pair(out->address, f->agent_hash)
-                      : out->address;
+static int64_t limit_of(const facts *f)
+{
+    return f->agent & KA_AGENT_FIREFOX ? LIMIT_FIREFOX_S : LIMIT_OTHERS_S;
+}
+
+static uint64_t client_of(const ka_classifier *self, const facts *f,
+                          uint64_t address)
+{
+    return has(self, KA_LF_USER_AGENT) ? ka_hash_pair(address, f->agent_hash)
+                                       : address;
+}
+
+static void set_slot(ka_classifier *self, ka_request *out,
+                     const ka_logline *line)
+{
     out->slot = 0;
     out->child = line->pid >= 0 ? ka_hash_pair((uint64_t)line->pid, 0) : 0;
     if (line->pid >= 0 && line->tid >= 0) {
@@ -264,23 +291,37 @@ static void set_identity(ka_classifier *self, ka_request *out, const facts *f)
     }
 }
 
-static void fill(ka_classifier *self, ka_request *out, const facts *f)
-{
-    const ka_logline *line = f->line;
+/* ---- lines ------------------------------------------------------------- */
 
-    out->begin_us = line->begin_us;
-    out->service_us = line->service_us;
-    out->bytes = bytes_of(self, line);
-    out->client_limit_us = f->agent & KA_AGENT_FIREFOX ? LIMIT_FIREFOX_US
-                                                       : LIMIT_OTHERS_US;
-    out->keepalives = line->keepalives;
-    out->remote_port = line->remote_port;
-    out->status = (uint16_t)f->status;
-    out->cls = (uint8_t)(has(self, KA_LF_HANDLER)
-                             ? ka_content_by_handler(line->handler)
-                             : ka_content_by_request(&f->request, f->status));
-    out->flags = (uint16_t)flags_of(f);
-    set_identity(self, out, f);
+/* Lines without a vhost need not look up the name that they all share. */
+static uint32_t vhost_of(ka_classifier *self, const ka_logline *line)
+{
+    if (line->vhost.ptr) {
+        return ka_vhosts_number(self->vhosts, line->vhost);
+    }
+    if (!self->nameless_known) {
+        self->nameless = ka_vhosts_number(self->vhosts, line->vhost);
+        self->nameless_known = true;
+    }
+    return self->nameless;
+}
+
+/* Whether a line is kept; gathers what is known of its request. */
+static bool admit(ka_classifier *self, facts *f, uint32_t *vhost,
+                  ka_excluded *why, const ka_logline *line)
+{
+    if ((self->since_us && line->begin_us < self->since_us)
+        || (self->until_us && line->begin_us >= self->until_us)) {
+        *why = KA_EXCLUDED_TIME;
+        return false;
+    }
+    *vhost = vhost_of(self, line);
+    if (*vhost == KA_VHOST_EXCLUDED) {
+        *why = KA_EXCLUDED_VHOST;
+        return false;
+    }
+    gather(self, f, line);
+    return !is_own_traffic(self, why, f);
 }
 
 bool ka_classify(ka_classifier *self, ka_request *out, ka_excluded *why,
@@ -289,22 +330,49 @@ bool ka_classify(ka_classifier *self, ka_request *out, ka_excluded *why,
     facts f;
     uint32_t vhost;
 
-    if ((self->since_us && line->begin_us < self->since_us)
-        || (self->until_us && line->begin_us >= self->until_us)) {
-        *why = KA_EXCLUDED_TIME;
+    if (!admit(self, &f, &vhost, why, line)) {
         return false;
     }
-    vhost = ka_vhosts_number(self->vhosts, line->vhost);
-    if (vhost == KA_VHOST_EXCLUDED) {
-        *why = KA_EXCLUDED_VHOST;
-        return false;
-    }
-    gather(self, &f, line);
-    if (is_own_traffic(self, why, &f)) {
-        return false;
-    }
-    fill(self, out, &f);
+    out->begin_us = line->begin_us;
+    out->service_us = line->service_us;
+    out->bytes = bytes_of(self, line);
+    out->address = hash_of(*f.address);
+    out->client = client_of(self, &f, out->address);
+    set_slot(self, out, line);
+    out->client_limit_us = limit_of(&f) * 1000000;
     out->vhost = vhost;
+    out->keepalives = line->keepalives;
+    out->remote_port = line->remote_port;
+    out->status = (uint16_t)f.status;
+    out->cls = (uint8_t)class_of(self, &f);
+    out->flags = (uint16_t)flags_of(&f);
+    return true;
+}
+
+bool ka_classify_hit(ka_classifier *self, ka_hit *out, ka_str *vhost_name,
+                     ka_excluded *why, const ka_logline *line)
+{
+    facts f;
+    uint32_t vhost;
+
+    if (!admit(self, &f, &vhost, why, line)) {
+        return false;
+    }
+    out->service_us = line->service_us;
+    out->address = hash_of(*f.address);
+    out->client = client_of(self, &f, out->address);
+    /* Apart from the service time: read with it as one wide word, it would
+     * have to wait until the parser's two narrow ones have left the store
+     * buffer. */
+    out->begin_us = line->begin_us;
+    out->bytes = bytes_of(self, line);
+    out->vhost = (uint16_t)vhost;
+    out->flags = (uint16_t)flags_of(&f);
+    out->limit_s = (uint16_t)limit_of(&f);
+    out->cls = (uint8_t)class_of(self, &f);
+    if (vhost_name) {
+        *vhost_name = line->vhost;
+    }
     return true;
 }
 

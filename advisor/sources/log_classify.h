@@ -11,6 +11,7 @@
 #ifndef KA_LOG_CLASSIFY_H
 #define KA_LOG_CLASSIFY_H
 
+#include "log_hits.h"
 #include "logformat.h"
 #include "observation.h"
 
@@ -41,6 +42,17 @@ ka_classifier *ka_classifier_make(uint64_t fields, const char *vhost,
  */
 bool ka_classify(ka_classifier *self, ka_request *out, ka_excluded *why,
                  const ka_logline *line);
+
+/**
+ * As ka_classify, for logs whose items name no connection.
+ * @param out         filled if the request is kept; vhost is the number that
+ *                    ka_request.vhost would be, the others are the fields of
+ *                    the same names, limit_s is client_limit_us in seconds
+ * @param vhost_name  the line's vhost as logged; ptr NULL if it has none; may
+ *                    be NULL
+ */
+bool ka_classify_hit(ka_classifier *self, ka_hit *out, ka_str *vhost_name,
+                     ka_excluded *why, const ka_logline *line);
 
 /** Names by ka_request.vhost: lower case, without port, escaped for a
  * terminal; "" where the log has none.  names[n], owned by the pool. */

@@ -4,7 +4,10 @@
  */
 #include "log_content.h"
 
+#include <assert.h>
+
 #include "logtext.h"
+#include "wide.h"
 
 #define EXTENSION_MAX 8
 
@@ -43,9 +46,9 @@ ka_class ka_content_by_handler(ka_str handler)
     return D;
 }
 
-/* Sorted, to be searched; `queried` is the class with a query string. */
+/* Names are padded with zeros; `queried` is the class with a query string. */
 static const struct {
-    char name[EXTENSION_MAX + 1];
+    char name[EXTENSION_MAX];
     uint8_t plain, queried;
 } extensions[] = {
     {"7z", S, D},    {"apk", S, D},   {"asc", S, D},   {"atom", S, D},
@@ -73,8 +76,39 @@ static const struct {
     {"xz", S, D},    {"zip", S, D},   {"zst", S, D},
 };
 
-/* The path's extension in lower case, of at most EXTENSION_MAX bytes. */
-static bool extension_of(char *out, ka_str path)
+/* ---- rows of extensions ------------------------------------------------- */
+
+#define ROWS_BITS 9
+
+/* Chosen so that no two of the extensions fall on one slot. */
+#define ROWS_FACTOR UINT64_C(0x33d1ea320cde19df)
+
+struct ka_content {
+    unsigned char row[1 << ROWS_BITS]; /* of `extensions`; 0 also if none */
+};
+
+static size_t slot_of(uint64_t name)
+{
+    return name * ROWS_FACTOR >> (64 - ROWS_BITS);
+}
+
+ka_content *ka_content_make(apr_pool_t *pool)
+{
+    ka_content *self = apr_pcalloc(pool, sizeof(*self));
+
+    for (size_t i = 0; i < sizeof(extensions) / sizeof(extensions[0]); i++) {
+        const size_t slot = slot_of(ka_wide_word(extensions[i].name));
+
+        assert(self->row[slot] == 0);
+        self->row[slot] = (unsigned char)i;
+    }
+    return self;
+}
+
+/* ---- extensions --------------------------------------------------------- */
+
+/* What follows the path's last dot, absent if that is no extension. */
+static ka_str extension_of(ka_str path)
 {
     const size_t slash = ka_str_find_last(path, '/');
     ka_str name = slash < path.len ? ka_str_tail(path, slash + 1) : path;
@@ -84,43 +118,65 @@ static bool extension_of(char *out, ka_str path)
     name.len = ka_str_find(name, ';');
     dot = ka_str_find_last(name, '.');
     if (dot == name.len || name.len - dot - 1 > EXTENSION_MAX) {
+        return (ka_str){NULL, 0};
+    }
+    return ka_str_tail(name, dot + 1);
+}
+
+/* The same, as a word, from a look at 16 bytes of the request line that end
+ * where the path does, or begin where the line does.  No branch depends on
+ * the path's length or name: those of the next line cannot be foreseen.
+ * @return false if these bytes do not tell */
+static bool extension_nearby(uint64_t *out, const ka_log_request *request)
+{
+    const char *start = request->line.ptr, *at, *end;
+    unsigned inside, dots, n;
+
+    if (request->line.len < 16 || !request->path.len) {
         return false;
     }
-    name = ka_str_tail(name, dot + 1);
-    memset(out, 0, EXTENSION_MAX + 1);
-    for (size_t i = 0; i < name.len; i++) {
-        out[i] = ka_lower(name.ptr[i]);
+    end = request->path.ptr + request->path.len;
+    if (end - start < 8) {
+        return false;
     }
+    at = end - start >= 16 ? end - 16 : start;
+    /* Bits of the path's bytes, and of the method's, which is letters. */
+    inside = 0xffffu >> (at + 16 - end);
+    if (!(ka_wide_mask16(at, '/') & inside)
+        || ka_wide_mask16(at, ';') & inside) {
+        return false;
+    }
+    /* Bytes behind the last dot: if a slash is among them, or if the dot is
+     * none, they are no extension that is known. */
+    dots = ka_wide_mask16(at, '.') & inside;
+    n = (unsigned)(end - at) - (32 - (unsigned)__builtin_clz(dots | 1));
+    *out = n - 1 < EXTENSION_MAX ? ka_wide_word(end - 8) >> (64 - 8 * n) : 0;
     return true;
 }
 
-static ka_class class_of_extension(ka_str path, bool query, bool *known)
+static ka_class class_of_extension(const ka_content *self,
+                                   const ka_log_request *request, bool *known)
 {
-    char wanted[EXTENSION_MAX + 1];
-    size_t low = 0, high = sizeof(extensions) / sizeof(extensions[0]);
+    uint64_t wanted;
+    size_t row;
 
-    *known = false;
-    if (!extension_of(wanted, path)) {
-        return D;
-    }
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-        const int order =
-            memcmp(wanted, extensions[middle].name, sizeof(wanted));
+    if (!extension_nearby(&wanted, request)) {
+        const ka_str text = extension_of(request->path);
 
-        if (order == 0) {
-            *known = true;
-            return query ? extensions[middle].queried
-                         : extensions[middle].plain;
-        }
-        *(order < 0 ? &high : &low) = order < 0 ? middle : middle + 1;
+        wanted = ka_wide_text_word(text.ptr, text.len);
     }
-    /* .php .cgi .pl .jsp .do ... and all that is not known to be a file; a
-     * dot in a bare path ("/user/j.doe") is no extension either. */
-    return D;
+    wanted = ka_wide_lower(wanted);
+    row = self->row[slot_of(wanted)];
+    /* .php .cgi .pl .jsp .do ... and all that is not known to be a file are
+     * dynamic; a dot in a bare path ("/user/j.doe") is no extension either. */
+    *known = ka_wide_word(extensions[row].name) == wanted;
+    return !*known ? D
+           : request->query ? extensions[row].queried
+                            : extensions[row].plain;
 }
 
-ka_class ka_content_by_request(const ka_log_request *request, int status)
+ka_class ka_content_by_request(const ka_content *self,
+                               const ka_log_request *request, int status)
 {
     ka_class cls;
     bool known;
@@ -129,9 +185,6 @@ ka_class ka_content_by_request(const ka_log_request *request, int status)
         && !ka_str_is(request->method, "HEAD")) {
         return D;
     }
-    cls = class_of_extension(request->path, request->query, &known);
-    if (known || request->query) {
-        return cls;
-    }
-    return status == 304 ? S : D;
+    cls = class_of_extension(self, request, &known);
+    return !known && !request->query && status == 304 ? S : cls;
 }

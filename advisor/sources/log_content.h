@@ -14,6 +14,11 @@
  */
 ka_class ka_content_by_handler(ka_str handler);
 
+/* Extensions, to be looked up; immutable once made. */
+typedef struct ka_content ka_content;
+
+ka_content *ka_content_make(apr_pool_t *pool);
+
 /**
  * Class by method, path's extension, query and status, for logs without a
  * handler.  What it takes for granted: a file that browsers fetch as part of
@@ -22,6 +27,7 @@ ka_class ka_content_by_handler(ka_str handler);
  * extension means a program, except that a program rarely answers 304.
  * Pure.
  */
-ka_class ka_content_by_request(const ka_log_request *request, int status);
+ka_class ka_content_by_request(const ka_content *self,
+                               const ka_log_request *request, int status);
 
 #endif

@@ -7,6 +7,7 @@
 #include "log_request.h"
 
 #include "logtext.h"
+#include "wide.h"
 
 /* Longest method in the IANA registry: 18 (UPDATEREDIRECTREF: 17). */
 #define METHOD_MAX 24
@@ -38,12 +39,30 @@ static bool is_target(ka_str text)
            || ka_str_starts_case(text, "https://");
 }
 
+/* Whether the text ends with a blank and HTTP/1.x: nearly all do. */
+static bool ends_plainly(ka_str text)
+{
+    const uint64_t http1 = ka_wide_word("HTTP/1.");
+    const char *last;
+
+    if (text.len < 9) {
+        return false;
+    }
+    last = text.ptr + text.len - 8;
+    return last[-1] == ' ' && last[7] != ' '
+           && (ka_wide_word(last) & UINT64_C(0x00ffffffffffffff)) == http1;
+}
+
 /* Cuts "HTTP/x.y" and blanks off the end of `rest`; absent if it has none. */
 static ka_str cut_protocol(ka_str *rest)
 {
     size_t at;
     ka_str last;
 
+    if (ends_plainly(*rest)) {
+        rest->len -= 9;
+        return (ka_str){rest->ptr + rest->len + 1, 8};
+    }
     while (rest->len && rest->ptr[rest->len - 1] == ' ') {
         rest->len--;
     }
@@ -64,14 +83,38 @@ static void set_target(ka_log_request *out, ka_str target)
     out->query = end < target.len;
 }
 
+/* The length of the method with which the line begins; 0 if it has none. */
+static size_t method_length(ka_str line)
+{
+    size_t end;
+
+    if (ka_str_starts(line, "GET ")) {
+        return 3;
+    }
+    end = ka_str_find(line, ' ');
+    return end < line.len && is_method(ka_str_head(line, end)) ? end : 0;
+}
+
+static void clear(ka_log_request *out)
+{
+    const ka_str none = {NULL, 0};
+
+    out->shape = KA_SHAPE_UNTOLD;
+    out->method = none;
+    out->path = none;
+    out->protocol = none;
+    out->line = none;
+    out->query = out->protocol_told = false;
+}
+
 static void split(ka_log_request *out, ka_str line)
 {
-    const size_t end = ka_str_find(line, ' ');
+    const size_t end = method_length(line);
     const ka_str method = ka_str_head(line, end);
     ka_str rest, protocol;
 
     out->shape = line.len ? KA_SHAPE_OTHER : KA_SHAPE_NONE;
-    if (end == line.len || !is_method(method)) {
+    if (end == 0) {
         return;
     }
     rest = ka_str_tail(line, end + 1);
@@ -83,6 +126,7 @@ static void split(ka_log_request *out, ka_str line)
     out->method = method;
     out->protocol = protocol;
     out->protocol_told = true;
+    out->line = line;
     set_target(out, rest);
 }
 
@@ -94,9 +138,11 @@ static void take_items(ka_log_request *out, uint64_t fields,
 
     if (line->method.ptr) {
         out->method = line->method;
+        out->line = (ka_str){NULL, 0};
     }
     if (line->uri.ptr) {
         set_target(out, line->uri);
+        out->line = (ka_str){NULL, 0};
     }
     if (line->query.len) {
         out->query = true;
@@ -119,7 +165,7 @@ static void take_items(ka_log_request *out, uint64_t fields,
 void ka_log_request_read(ka_log_request *out, uint64_t fields,
                          const ka_logline *line)
 {
-    *out = (ka_log_request){.shape = KA_SHAPE_UNTOLD};
+    clear(out);
     if (fields & KA_LF_BIT(KA_LF_REQUEST)) {
         split(out, line->request);
     }

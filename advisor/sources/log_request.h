@@ -21,6 +21,7 @@ typedef struct ka_log_request {
     ka_str method;
     ka_str path; /* without the query */
     ka_str protocol;
+    ka_str line;        /* %r, if all of these are parts of it */
     bool query;         /* there is one */
     bool protocol_told; /* its absence means that there was none */
 } ka_log_request;

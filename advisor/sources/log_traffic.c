@@ -90,10 +90,20 @@ bool ka_address_is_loopback(ka_str address)
     if (ka_str_starts_case(address, "::ffff:")) {
         address = ka_str_tail(address, strlen("::ffff:"));
     }
-    return is_loopback4(address) || ka_str_is(address, "::1")
-           || ka_str_is(address, "localhost")
-           || ka_str_is(address, "localhost.localdomain")
-           || ka_str_is(address, "ip6-localhost");
+    /* The first byte settles it for nearly all clients. */
+    switch (address.len ? address.ptr[0] : '\0') {
+    case '1':
+        return is_loopback4(address);
+    case ':':
+        return ka_str_is(address, "::1");
+    case 'l':
+        return ka_str_is(address, "localhost")
+               || ka_str_is(address, "localhost.localdomain");
+    case 'i':
+        return ka_str_is(address, "ip6-localhost");
+    default:
+        return false;
+    }
 }
 
 bool ka_path_is_check(ka_str path)

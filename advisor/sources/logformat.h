@@ -163,4 +163,20 @@ apr_status_t ka_logline_parse(ka_logline *out, ka_logline_error *error,
                               const ka_logformat *format, const char *line,
                               size_t length);
 
+/* The same for many lines of one log: remembers what one line has in common
+ * with the next, and takes plain lines of plain formats apart in one pass. */
+typedef struct ka_lineparser ka_lineparser;
+
+/** A parser for one thread, owned by pool; the format may be shared. */
+ka_lineparser *ka_lineparser_make(const ka_logformat *format,
+                                  apr_pool_t *pool);
+
+/**
+ * As ka_logline_parse, with the same values, errors and bounds.  `out` may
+ * have been written to on failure.
+ */
+apr_status_t ka_lineparser_parse(ka_logline *out, ka_logline_error *error,
+                                 ka_lineparser *parser, const char *line,
+                                 size_t length);
+
 #endif

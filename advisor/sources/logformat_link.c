@@ -174,7 +174,13 @@ static apr_status_t set_clocks(ka_logformat *format, const char **error,
 apr_status_t ka_lf_link(ka_logformat *format, const char **error, unsigned end,
                         apr_pool_t *pool)
 {
+    apr_status_t rv;
+
     link_steps(format);
     order_values(format, pool);
-    return set_clocks(format, error, end, pool);
+    rv = set_clocks(format, error, end, pool);
+    if (rv == APR_SUCCESS) {
+        format->plan = ka_lf_plan_make(format, pool);
+    }
+    return rv;
 }

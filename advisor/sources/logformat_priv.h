@@ -9,6 +9,7 @@
  *   logformat_link.c     what steps need to know of each other, clocks
  *   logformat_line.c     steps x line -> slots
  *   logformat_values.c   slots -> ka_logline
+ *   logformat_fast.c     plain lines of plain formats -> ka_logline at once
  *
  * A program is a leading literal and steps; a step is one item and the
  * literal that follows it:
@@ -120,6 +121,8 @@ typedef struct ka_lf_step {
     const char *label;
 } ka_lf_step;
 
+typedef struct ka_lf_plan ka_lf_plan;
+
 struct ka_logformat {
     const char *name;
     const char *text;
@@ -136,6 +139,7 @@ struct ka_logformat {
     int last_retry; /* as ka_lf_step.retry, of the line's end */
     size_t value_n;
     unsigned char *values; /* steps to hand out, lower ranks first */
+    const ka_lf_plan *plan; /* NULL: not a plain format */
 };
 
 /* A format string as httpd's LogFormat sees it. */
@@ -161,6 +165,10 @@ apr_status_t ka_lf_compile(ka_logformat **out, const char **error,
 apr_status_t ka_lf_link(ka_logformat *format, const char **error, unsigned end,
                         apr_pool_t *pool);
 
+/* The plan of a plain format whose steps are linked; NULL for all others. */
+const ka_lf_plan *ka_lf_plan_make(const ka_logformat *format,
+                                  apr_pool_t *pool);
+
 /* Classes that a value of the step begins with, `-` for none aside. */
 unsigned ka_lf_first_classes(const ka_lf_step *step);
 
@@ -182,6 +190,38 @@ typedef struct ka_lf_slot {
         int64_t number; /* all else */
     };
 } ka_lf_slot;
+
+typedef enum ka_lf_target_kind {
+    KA_TARGET_NONE,
+    KA_TARGET_TEXT,
+    KA_TARGET_INT64,
+    KA_TARGET_INT32,
+    KA_TARGET_SIGN
+} ka_lf_target_kind;
+
+/* Where in a ka_logline a field's value goes. */
+typedef struct ka_lf_target {
+    ka_lf_target_kind kind;
+    size_t offset;
+    int64_t max; /* what is beyond it is no value */
+} ka_lf_target;
+
+/* By ka_log_field; times and service times go nowhere by themselves. */
+extern const ka_lf_target ka_lf_targets[KA_LF_FIELDS];
+
+/* Makes it a line that tells nothing. */
+void ka_lf_clear(ka_logline *out);
+
+/* A service time is less than so many of its units. */
+#define KA_LF_SERVICE_MAX (INT64_MAX / 1000000)
+
+/* A time item that is alone is before this. */
+#define KA_LF_YEAR_10000_US (INT64_C(253402300800) * 1000000)
+
+/* Takes a line apart as ka_logline_parse would.  @return false if it is not a
+ * plain line, which the matcher may yet take; out is written to */
+bool ka_lf_plan_take(ka_logline *out, ka_clf_minute *minute,
+                     const ka_lf_plan *plan, const char *line, size_t length);
 
 /* Hands the slots out.  @return NULL, or the step whose date does not exist */
 const ka_lf_step *ka_lf_values(ka_logline *out, const ka_logformat *format,

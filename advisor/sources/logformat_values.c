@@ -8,7 +8,6 @@
 
 /* A counter beyond it is no time but a value blotted out (99999...). */
 #define YEAR_2200_US (INT64_C(7258118400) * SECOND_US)
-#define YEAR_10000_US (INT64_C(253402300800) * SECOND_US)
 
 /* A date and a counter of the same moment differ by the fraction at most; by
  * a zone if the date does not name its own. */
@@ -17,26 +16,12 @@
 
 /* ---- fields ----------------------------------------------------------- */
 
-typedef enum target_kind {
-    TARGET_NONE,
-    TARGET_TEXT,
-    TARGET_INT64,
-    TARGET_INT32,
-    TARGET_SIGN
-} target_kind;
-
-typedef struct target {
-    target_kind kind;
-    size_t offset;
-    int64_t max; /* what is beyond it is no value */
-} target;
-
 #define INTO(kind, member, max) { kind, offsetof(ka_logline, member), max }
-#define INTO_TEXT(member) INTO(TARGET_TEXT, member, 0)
-#define INTO_INT64(member) INTO(TARGET_INT64, member, INT64_MAX)
-#define INTO_INT32(member, max) INTO(TARGET_INT32, member, max)
+#define INTO_TEXT(member) INTO(KA_TARGET_TEXT, member, 0)
+#define INTO_INT64(member) INTO(KA_TARGET_INT64, member, INT64_MAX)
+#define INTO_INT32(member, max) INTO(KA_TARGET_INT32, member, max)
 
-static const target targets[KA_LF_FIELDS] = {
+const ka_lf_target ka_lf_targets[KA_LF_FIELDS] = {
     [KA_LF_HOST] = INTO_TEXT(host),
     [KA_LF_CLIENT] = INTO_TEXT(client),
     [KA_LF_PEER] = INTO_TEXT(peer),
@@ -50,7 +35,7 @@ static const target targets[KA_LF_FIELDS] = {
     [KA_LF_PROTOCOL] = INTO_TEXT(protocol),
     [KA_LF_STATUS] = INTO_INT32(status, 999),
     [KA_LF_KEEPALIVES] = INTO_INT32(keepalives, INT32_MAX),
-    [KA_LF_CONN_STATUS] = INTO(TARGET_SIGN, conn_status, 0),
+    [KA_LF_CONN_STATUS] = INTO(KA_TARGET_SIGN, conn_status, 0),
     [KA_LF_BODY_BYTES] = INTO_INT64(body_bytes),
     [KA_LF_BYTES_IN] = INTO_INT64(bytes_in),
     [KA_LF_BYTES_OUT] = INTO_INT64(bytes_out),
@@ -63,11 +48,23 @@ static const target targets[KA_LF_FIELDS] = {
     [KA_LF_TLS_PROTOCOL] = INTO_TEXT(tls_protocol)
 };
 
-static const ka_logline no_values = {
-    .begin_us = -1, .end_us = -1, .service_us = -1, .first_byte_us = -1,
-    .body_bytes = -1, .bytes_in = -1, .bytes_out = -1, .pid = -1, .tid = -1,
-    .remote_port = -1, .local_port = -1, .status = -1, .keepalives = -1
-};
+/* Member by member: a copy of a blank one would be done with `rep movs`, which
+ * takes its time to start. */
+void ka_lf_clear(ka_logline *out)
+{
+    const ka_str none = {NULL, 0};
+
+    out->begin_us = out->end_us = out->service_us = out->first_byte_us = -1;
+    out->host = out->client = out->peer = none;
+    out->request = out->method = out->uri = out->query = out->protocol = none;
+    out->vhost = out->handler = out->user_agent = none;
+    out->unique_id = out->tls_protocol = none;
+    out->body_bytes = out->bytes_in = out->bytes_out = -1;
+    out->pid = out->tid = -1;
+    out->remote_port = out->local_port = -1;
+    out->status = out->keepalives = -1;
+    out->conn_status = '\0';
+}
 
 static void put_text(ka_str *out, const char *at, size_t length)
 {
@@ -86,7 +83,7 @@ static void put_query(ka_logline *out, const ka_lf_step *step,
         n++;
     }
     if (step->field != KA_LF_OTHER) {
-        put_text((ka_str *)((char *)out + targets[step->field].offset),
+        put_text((ka_str *)((char *)out + ka_lf_targets[step->field].offset),
                  slot->at, n);
     }
     out->query = (ka_str){ slot->at + n, slot->length - n };
@@ -95,30 +92,30 @@ static void put_query(ka_logline *out, const ka_lf_step *step,
 /* Values that are absent leave what an item of lower rank has put. */
 static void put(ka_logline *out, const ka_lf_step *step, const ka_lf_slot *slot)
 {
-    const target *t = &targets[step->field];
+    const ka_lf_target *t = &ka_lf_targets[step->field];
     char *into = (char *)out + t->offset;
     bool absent = slot->number < 0 || slot->number > t->max;
 
     switch (t->kind) {
-    case TARGET_TEXT:
+    case KA_TARGET_TEXT:
         put_text((ka_str *)into, slot->at, slot->length);
         break;
-    case TARGET_INT64:
+    case KA_TARGET_INT64:
         if (!absent) {
             *(int64_t *)into = slot->number;
         }
         break;
-    case TARGET_INT32:
+    case KA_TARGET_INT32:
         if (!absent) {
             *(int32_t *)into = (int32_t)slot->number;
         }
         break;
-    case TARGET_SIGN:
+    case KA_TARGET_SIGN:
         if (*slot->at != '-' || !step->conditional) {
             *into = *slot->at;
         }
         break;
-    case TARGET_NONE:
+    case KA_TARGET_NONE:
     default:
         break;
     }
@@ -207,7 +204,7 @@ static bool read_date(date *d, const moment *m)
     d->known = true;
     d->zoned = (m->parts.have & zones) != 0;
     return ka_time_parts_seconds(&d->seconds, &m->parts) && d->seconds >= 0
-           && d->seconds < YEAR_10000_US / SECOND_US;
+           && d->seconds < KA_LF_YEAR_10000_US / SECOND_US;
 }
 
 /* Whether the counter is of the date's moment: a counter alone has nothing to
@@ -235,7 +232,7 @@ static bool add_up(int64_t *us, const moment *m, bool alone)
     if (!read_date(&d, m)) {
         return false;
     }
-    counter = counter_us(&unit, m, alone ? YEAR_10000_US : YEAR_2200_US);
+    counter = counter_us(&unit, m, alone ? KA_LF_YEAR_10000_US : YEAR_2200_US);
     if (counter >= 0 && !agrees(counter, &d)) {
         counter = -1;
     }
@@ -267,7 +264,7 @@ typedef struct sums {
 static void put_service(ka_logline *out, sums *s, const ka_lf_step *step,
                         const ka_lf_slot *slot)
 {
-    if (slot->number >= 0 && slot->number <= INT64_MAX / 1000000
+    if (slot->number >= 0 && slot->number <= KA_LF_SERVICE_MAX
         && (s->unit_us == 0 || step->unit_us < s->unit_us)) {
         out->service_us = slot->number * step->unit_us;
         s->unit_us = step->unit_us;
@@ -294,7 +291,7 @@ const ka_lf_step *ka_lf_values(ka_logline *out, const ka_logformat *format,
 {
     sums s;
 
-    *out = no_values;
+    ka_lf_clear(out);
     s.unit_us = 0;
     moment_clear(&s.begin);
     moment_clear(&s.end);

@@ -4,6 +4,8 @@
  * in logtime_format.c. */
 #include "logtime.h"
 
+#include "wide.h"
+
 #define DAY_S 86400
 
 /* Days before each month of a common year; one more row for the year's end. */
@@ -95,6 +97,50 @@ bool ka_time_clf(int64_t *seconds, const char *text)
     *seconds = ka_days_from_civil(year, month, day) * DAY_S + hour * 3600
                + minute * 60 + second - (sign == '-' ? -zone : zone);
     return true;
+}
+
+/* All of the time but the digits of the second, which are bytes 19 and 20. */
+static inline void take_minute(uint64_t out[4], const char *text)
+{
+    out[0] = ka_wide_word(text);
+    out[1] = ka_wide_word(text + 8);
+    out[2] = ka_wide_word(text + 16) & UINT64_C(0x0000000000ffffff);
+    out[3] = ka_wide_word(text + 20) & UINT64_C(0xffffffffffffff00);
+}
+
+static bool read_anew(int64_t *seconds, ka_clf_minute *minute,
+                      const uint64_t words[4], int second, const char *text)
+{
+    int64_t moment;
+
+    if (!ka_time_clf(&moment, text) || moment < 0) {
+        return false;
+    }
+    *seconds = moment;
+    /* Of a minute that begins before 1970 not all seconds count. */
+    if (moment >= second) {
+        memcpy(minute->text, words, sizeof(minute->text));
+        minute->start_s = moment - second;
+    }
+    return true;
+}
+
+bool ka_time_clf_next(int64_t *seconds, ka_clf_minute *minute,
+                      const char *text)
+{
+    uint64_t words[4];
+    unsigned bad = 0;
+    int second = two(text + 19, &bad);
+
+    take_minute(words, text);
+    bad |= (unsigned)(second > 60);
+    if (((words[0] ^ minute->text[0]) | (words[1] ^ minute->text[1])
+         | (words[2] ^ minute->text[2]) | (words[3] ^ minute->text[3])
+         | bad) == 0) {
+        *seconds = minute->start_s + second;
+        return true;
+    }
+    return read_anew(seconds, minute, words, second, text);
 }
 
 /* ---- parts ------------------------------------------------------------ */

@@ -40,6 +40,18 @@ bool ka_date_valid(int year, int month, int day);
  */
 bool ka_time_clf(int64_t *seconds, const char *text);
 
+/* The minute of the last %t that was read: lines of one minute differ in two
+ * digits.  All zeros: none yet. */
+typedef struct ka_clf_minute {
+    uint64_t text[4]; /* bytes 0..7, 8..15, 16..18 and 21..27: all but the
+                         digits of the second */
+    int64_t start_s;
+} ka_clf_minute;
+
+/** As ka_time_clf, for moments from 1970 on; false for all before. */
+bool ka_time_clf_next(int64_t *seconds, ka_clf_minute *minute,
+                      const char *text);
+
 typedef enum ka_time_part {
     KA_TIME_YEAR,
     KA_TIME_CENTURY,      /* %C */

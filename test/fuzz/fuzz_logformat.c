@@ -5,7 +5,8 @@
  *   clang -g -O1 -fsanitize=fuzzer,address,undefined ... fuzz_logformat.c
  *
  * Input: the format, NUL, the line.  The line is also given to every preset,
- * so that lines are tried also while the format does not compile. */
+ * so that lines are tried also while the format does not compile.  Each line
+ * is taken apart by the matcher and by a parser, which have to agree. */
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -45,6 +46,34 @@ static void check_values(const ka_logline *v, const char *line, size_t length)
     assert(v->status <= 999 && v->remote_port <= 65535);
 }
 
+/* A parser finds what the matcher finds. */
+static void check_parser(const ka_logformat *format, const ka_logline *values,
+                         const ka_logline_error *error, const char *line,
+                         size_t size)
+{
+    apr_pool_t *pool;
+    ka_lineparser *parser;
+    ka_logline got;
+    ka_logline_error got_error;
+
+    apr_pool_create(&pool, NULL);
+    parser = ka_lineparser_make(format, pool);
+    /* Twice: it remembers the time. */
+    for (int i = 0; i < 2; i++) {
+        memset(&got, 0x55, sizeof(got));
+        if (ka_lineparser_parse(&got, &got_error, parser, line, size)
+            == APR_SUCCESS) {
+            assert(values && !memcmp(&got, values,
+                                     offsetof(ka_logline, conn_status) + 1));
+        }
+        else {
+            assert(!values && got_error.column == error->column
+                   && got_error.expected == error->expected);
+        }
+    }
+    apr_pool_destroy(pool);
+}
+
 /* The line in a block of its own size, so that a read behind it is seen. */
 static void parse(const ka_logformat *format, const uint8_t *data, size_t size)
 {
@@ -59,10 +88,12 @@ static void parse(const ka_logformat *format, const uint8_t *data, size_t size)
     if (ka_logline_parse(&values, &error, format, line + 1, size)
         == APR_SUCCESS) {
         check_values(&values, line + 1, size);
+        check_parser(format, &values, NULL, line + 1, size);
     }
     else {
         assert(error.column >= 1 && error.column <= size + 1);
         assert(error.expected && *error.expected);
+        check_parser(format, NULL, &error, line + 1, size);
     }
     free(line);
 }

@@ -280,6 +280,64 @@ static void test_log_classify__proxied_visitor_is_no_check(void **state)
 
 /* More agents than the table of traits remembers. */
 /* Flipping any one bit of the input flips about half of the hash. */
+/* ka_classify_hit tells of a line what ka_classify tells. */
+static void check_hit(ka_classifier *hits, ka_classifier *requests,
+                      const ka_logline *line)
+{
+    ka_excluded why = KEPT, hit_why = KEPT;
+    ka_request request;
+    ka_hit hit;
+    ka_str name = {NULL, 1};
+    const bool is_kept = ka_classify(requests, &request, &why, line);
+
+    assert_int_equal(ka_classify_hit(hits, &hit, &name, &hit_why, line),
+                     is_kept);
+    assert_int_equal(hit_why, why);
+    if (!is_kept) {
+        return;
+    }
+    assert_int_equal(hit.begin_us, request.begin_us);
+    assert_int_equal(hit.service_us, request.service_us);
+    assert_int_equal(hit.bytes, request.bytes);
+    assert_int_equal(hit.client, request.client);
+    assert_int_equal(hit.address, request.address);
+    assert_int_equal(hit.vhost, request.vhost);
+    assert_int_equal(hit.flags, request.flags);
+    assert_int_equal(hit.cls, request.cls);
+    assert_int_equal(hit.limit_s * INT64_C(1000000), request.client_limit_us);
+    assert_ptr_equal(name.ptr, line->vhost.ptr);
+    assert_int_equal(name.len, line->vhost.len);
+}
+
+static void test_log_classify__hits_are_requests(void **state)
+{
+    static const char *const hosts[] = {"198.51.100.1", "::1", "127.0.0.1"};
+    static const char *const requests[] = {
+        "GET /a.css HTTP/1.1", "GET /a HTTP/1.0", "POST /a.css HTTP/2.0",
+        "OPTIONS * HTTP/1.0", "GET /server-status HTTP/1.1", "\\x16", NULL};
+    static const char *const agents[] = {firefox, chrome, "curl/7", NULL,
+                                         "(internal dummy connection)"};
+    static const char *const vhosts[] = {NULL, "a.example:80", "B.example"};
+    static const char *const only[] = {NULL, "b.example"};
+
+    for (size_t i = 0; i < 2; i++) {
+        const uint64_t fields = COMBINED | BIT(KA_LF_VHOST);
+        ka_classifier *hit = ka_classifier_make(fields, only[i], 1, 0, *state);
+        ka_classifier *all = ka_classifier_make(fields, only[i], 1, 0, *state);
+
+        for (size_t n = 0; n < 3 * 7 * 5 * 3 * 2; n++) {
+            ka_logline line =
+                combined_line(hosts[n % 3], requests[n / 3 % 7],
+                              n % 2 ? 200 : 304, agents[n / 21 % 5]);
+
+            line.vhost = str(vhosts[n / 105 % 3]);
+            line.body_bytes = n % 4 ? (int64_t)n : -1;
+            line.begin_us = n / 315 ? line.begin_us : 0;
+            check_hit(hit, all, &line);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -292,6 +350,7 @@ int main(void)
         unit_test(test_log_classify__class_by_handler),
         unit_test(test_log_classify__own_traffic),
         unit_test(test_log_classify__proxied_visitor_is_no_check),
+        unit_test(test_log_classify__hits_are_requests),
     };
 
     return unit_main(tests);

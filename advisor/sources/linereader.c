@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 #include <sys/stat.h>
@@ -28,6 +29,7 @@ struct ka_linereader {
     const char *path; /* NULL: standard input */
     const char *name; /* for messages */
     int fd;
+    bool regular;
     struct archive *archive;
     const char *compression;
     const char *error;
@@ -58,10 +60,14 @@ static la_ssize_t read_input(struct archive *archive, void *baton,
 {
     ka_linereader *reader = baton;
     ssize_t n;
+    int before;
 
+    /* Here and nowhere else: a decoder holds no lock while it waits. */
+    pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before);
     do {
         n = read(reader->fd, reader->input, INPUT_SIZE);
     } while (n < 0 && errno == EINTR);
+    pthread_setcancelstate(before, NULL);
     if (n < 0) {
         archive_set_error(archive, errno, "%s", strerror(errno));
         return ARCHIVE_FATAL;
@@ -143,7 +149,8 @@ static apr_status_t open_fd(ka_linereader *reader, const char **error)
                               reader->name);
         return APR_EINVAL;
     }
-    reader->size = S_ISREG(st.st_mode) ? (int64_t)st.st_size : -1;
+    reader->regular = S_ISREG(st.st_mode);
+    reader->size = reader->regular ? (int64_t)st.st_size : -1;
     return APR_SUCCESS;
 }
 
@@ -346,6 +353,30 @@ apr_status_t ka_linereader_next(ka_linereader *reader, ka_line *line)
         deliver(reader, line, reader->carry, reader->carried, true);
         return APR_SUCCESS;
     }
+}
+
+apr_status_t ka_linereader_bytes(ka_linereader *reader, const char **bytes,
+                                 size_t *n)
+{
+    while (reader->block == reader->block_end) {
+        if (reader->ended != APR_SUCCESS) {
+            return reader->ended;
+        }
+        fill(reader);
+    }
+    *bytes = reader->block;
+    *n = (size_t)(reader->block_end - reader->block);
+    reader->block = reader->block_end;
+    return APR_SUCCESS;
+}
+
+int ka_linereader_plain_fd(const ka_linereader *reader)
+{
+    /* Standard input may stand anywhere in its file. */
+    return reader->regular && reader->path
+                   && !strcmp(reader->compression, "plain")
+               ? reader->fd
+               : -1;
 }
 
 const char *ka_linereader_error(const ka_linereader *reader)

@@ -8,7 +8,8 @@
  * marked as cut.  Lines longer than KA_LINE_MAX bytes are skipped whole and
  * counted.  Bytes are passed through untouched, NUL included.
  *
- * Concurrency: one thread per reader.
+ * Concurrency: one thread per reader.  A thread that waits for input can be
+ * cancelled, and the reader be closed then.
  */
 #ifndef KA_LINEREADER_H
 #define KA_LINEREADER_H
@@ -48,6 +49,20 @@ apr_status_t ka_linereader_open(ka_linereader **out, const char **error,
  *         came before it has been delivered)
  */
 apr_status_t ka_linereader_next(ka_linereader *reader, ka_line *line);
+
+/**
+ * The rest of the decoded bytes in hand, else those of the next block: for
+ * who splits lines on his own, from the line on that would have come next.
+ * Not to be mixed with further calls of ka_linereader_next.
+ * @param bytes  bytes[n], n > 0; valid until the next call on the reader
+ * @return as ka_linereader_next
+ */
+apr_status_t ka_linereader_bytes(ka_linereader *reader, const char **bytes,
+                                 size_t *n);
+
+/** The descriptor of a regular file that is not compressed, whose bytes may
+ * be read at any place, or -1; open for as long as the reader. */
+int ka_linereader_plain_fd(const ka_linereader *reader);
 
 /** Sentence of the last failure, naming the file; "" if none. */
 const char *ka_linereader_error(const ka_linereader *reader);

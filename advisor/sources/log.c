@@ -1,8 +1,10 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE.
  *
- * ka_log_read: files -> lines -> requests -> in order -> the caller.
+ * Files -> lines -> requests -> in order -> the caller:
  *
  *     ka_logfiles --line--> ka_classifier --request--> ka_reorder --> take
+ *
+ * or, if order does not matter, ka_logfiles_scan.
  */
 #include "log.h"
 
@@ -13,33 +15,21 @@
 #include "log_detect.h"
 #include "log_files.h"
 #include "log_reorder.h"
+#include "log_scan.h"
 #include "log_skipped.h"
 
-typedef struct reading {
+struct ka_log {
     ka_source_info *info;
-    ka_request_fn *take;
-    void *context;
     const ka_log_options *options;
     ka_logfiles *files;
     const ka_logformat *format;
-    ka_classifier *classifier;
-    apr_pool_t *pool; /* of what info and errors point to */
-} reading;
-
-static void hand_on(void *context, const ka_request *request)
-{
-    reading *self = context;
-
-    if (self->info->requests++ == 0) {
-        self->info->first_us = request->begin_us;
-    }
-    self->info->last_us = request->begin_us;
-    self->take(self->context, request);
-}
+    apr_pool_t *pool;    /* of what info and errors point to */
+    apr_pool_t *scratch; /* of the reading itself; NULL once it is over */
+};
 
 /* ---- format ------------------------------------------------------------ */
 
-static apr_status_t detect(reading *self, const char **error)
+static apr_status_t detect(ka_log *self, const char **error)
 {
     const ka_log_sample *samples;
     size_t n;
@@ -52,7 +42,7 @@ static apr_status_t detect(reading *self, const char **error)
     return ka_log_detect(&self->format, error, samples, n, self->pool);
 }
 
-static apr_status_t choose_format(reading *self, const char **error)
+static apr_status_t choose_format(ka_log *self, const char **error)
 {
     ka_source_info *info = self->info;
     ka_logformat *named = NULL;
@@ -80,41 +70,59 @@ static apr_status_t choose_format(reading *self, const char **error)
     return status;
 }
 
-/* ---- reading ----------------------------------------------------------- */
+/* ---- requests ---------------------------------------------------------- */
 
-static apr_status_t read_lines(reading *self, const char **error,
-                               apr_pool_t *pool)
+typedef struct taker {
+    ka_source_info *info;
+    ka_request_fn *take;
+    void *context;
+} taker;
+
+static void hand_on(void *context, const ka_request *request)
+{
+    taker *self = context;
+
+    if (self->info->requests++ == 0) {
+        self->info->first_us = request->begin_us;
+    }
+    self->info->last_us = request->begin_us;
+    self->take(self->context, request);
+}
+
+static apr_status_t read_lines(ka_log *self, const char **error, taker *to)
 {
     const ka_log_options *options = self->options;
     ka_source_info *info = self->info;
     ka_reorder *order = ka_reorder_make(KA_LOG_WINDOW_US, KA_LOG_WINDOW_LINES,
-                                        hand_on, self, pool);
+                                        hand_on, to, self->scratch);
+    ka_classifier *classifier =
+        ka_classifier_make(info->fields, options->vhost, options->since_us,
+                           options->until_us, self->pool);
     const ka_logline *line;
     apr_status_t status;
 
-    self->classifier = ka_classifier_make(info->fields, options->vhost,
-                                          options->since_us,
-                                          options->until_us, self->pool);
     while ((status = ka_logfiles_next(self->files, error, &line))
            == APR_SUCCESS) {
         ka_request request;
         ka_excluded why;
 
-        if (!ka_classify(self->classifier, &request, &why, line)) {
+        if (!ka_classify(classifier, &request, &why, line)) {
             info->excluded[why]++;
         }
-        else if (ka_reorder_add(order, &request)) {
-            info->late++;
+        else {
+            /* Whoever takes requests may ask for the names at once. */
+            ka_classifier_vhosts(classifier, &info->vhosts, &info->vhost_n);
+            info->late += ka_reorder_add(order, &request);
         }
     }
     ka_reorder_flush(order);
-    ka_classifier_vhosts(self->classifier, &info->vhosts, &info->vhost_n);
+    ka_classifier_vhosts(classifier, &info->vhosts, &info->vhost_n);
     return status == APR_EOF ? APR_SUCCESS : status;
 }
 
 /* ---- verdict ----------------------------------------------------------- */
 
-static const char *mostly_skipped(const reading *self)
+static const char *mostly_skipped(const ka_log *self)
 {
     const ka_source_info *info = self->info;
 
@@ -133,7 +141,7 @@ static const char *mostly_skipped(const reading *self)
               "wrote the log, or leave it out to have the format detected.");
 }
 
-static const char *all_excluded(const reading *self)
+static const char *all_excluded(const ka_log *self)
 {
     const char *text = apr_psprintf(
         self->pool,
@@ -157,7 +165,7 @@ static const char *all_excluded(const reading *self)
                        NULL);
 }
 
-static apr_status_t verdict(const reading *self, const char **error)
+static apr_status_t verdict(const ka_log *self, const char **error)
 {
     const ka_source_info *info = self->info;
 
@@ -174,31 +182,80 @@ static apr_status_t verdict(const reading *self, const char **error)
     return APR_EOF;
 }
 
-static apr_status_t read_all(reading *self, const char **error,
-                             const char *const *paths, size_t path_n,
-                             apr_pool_t *pool)
-{
-    apr_status_t status =
-        ka_logfiles_open(&self->files, error, self->info, self->options, paths,
-                         path_n, pool, self->pool);
+/* ---- the source -------------------------------------------------------- */
 
+/* Closes the files, and says what became of them. */
+static apr_status_t end(ka_log *self, const char **error, apr_status_t status)
+{
+    apr_pool_destroy(self->scratch);
+    self->scratch = NULL;
+    if (status == APR_EOF && self->info->damaged_n) {
+        *error = apr_pstrcat(self->pool, *error, "\n",
+                             self->info->damaged[0], NULL);
+    }
+    return status;
+}
+
+apr_status_t ka_log_open(ka_log **out, ka_source_info *info,
+                         const char **error, const ka_log_options *options,
+                         const char *const *paths, size_t path_n,
+                         apr_pool_t *pool)
+{
+    ka_log *self = apr_pcalloc(pool, sizeof(*self));
+    apr_status_t status;
+
+    *self = (ka_log){.info = info, .options = options, .pool = pool};
+    memset(info, 0, sizeof(*info));
+    info->kind = "log";
+    info->files = apr_pcalloc(pool, (path_n + 1) * sizeof(*paths));
+    for (; info->file_n < path_n; info->file_n++) {
+        info->files[info->file_n] = apr_pstrdup(pool, paths[info->file_n]);
+    }
+    *error = "";
+    *out = self;
+    apr_pool_create(&self->scratch, pool);
+    status = ka_logfiles_open(&self->files, error, info, options, paths,
+                              path_n, self->scratch, pool);
     if (status == APR_SUCCESS) {
         status = choose_format(self, error);
     }
     if (status == APR_SUCCESS) {
         status = ka_logfiles_order(self->files, error, self->format);
     }
+    return status == APR_SUCCESS ? status : end(self, error, status);
+}
+
+apr_status_t ka_log_requests(ka_log *log, const char **error,
+                             ka_request_fn *take, void *context)
+{
+    taker to = {.info = log->info, .take = take, .context = context};
+    apr_status_t status = read_lines(log, error, &to);
+
     if (status == APR_SUCCESS) {
-        status = read_lines(self, error, pool);
+        status = verdict(log, error);
     }
+    return end(log, error, status);
+}
+
+apr_status_t ka_log_scan(ka_log *log, const char **error, ka_crew *crew,
+                         ka_hit_fn *take, void *context)
+{
+    const ka_scan_limits limits = ka_scan_limits_for(log->info->file_n);
+
+    return ka_log_scan_within(log, error, crew, &limits, take, context);
+}
+
+apr_status_t ka_log_scan_within(ka_log *log, const char **error,
+                                ka_crew *crew, const ka_scan_limits *limits,
+                                ka_hit_fn *take, void *context)
+{
+    apr_status_t status = ka_logfiles_scan(log->files, error, crew, limits,
+                                           take, context);
+
     if (status == APR_SUCCESS) {
-        status = verdict(self, error);
+        status = verdict(log, error);
     }
-    if (status == APR_EOF && self->info->damaged_n) {
-        *error = apr_pstrcat(self->pool, *error, "\n",
-                             self->info->damaged[0], NULL);
-    }
-    return status;
+    return end(log, error, status);
 }
 
 apr_status_t ka_log_read(ka_source_info *info, const char **error,
@@ -207,23 +264,11 @@ apr_status_t ka_log_read(ka_source_info *info, const char **error,
                          ka_request_fn *take, void *context,
                          apr_pool_t *pool)
 {
-    reading self = {.info = info,
-                    .take = take,
-                    .context = context,
-                    .options = options,
-                    .pool = pool};
-    apr_pool_t *scratch;
-    apr_status_t status;
+    ka_log *log;
+    const apr_status_t status =
+        ka_log_open(&log, info, error, options, paths, path_n, pool);
 
-    memset(info, 0, sizeof(*info));
-    info->kind = "log";
-    info->files = apr_pcalloc(pool, (path_n + 1) * sizeof(*paths));
-    for (; info->file_n < path_n; info->file_n++) {
-        info->files[info->file_n] = apr_pstrdup(pool, paths[info->file_n]);
-    }
-    *error = "";
-    apr_pool_create(&scratch, pool);
-    status = read_all(&self, error, paths, path_n, scratch);
-    apr_pool_destroy(scratch);
-    return status;
+    return status == APR_SUCCESS
+               ? ka_log_requests(log, error, take, context)
+               : status;
 }

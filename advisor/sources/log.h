@@ -1,7 +1,8 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE.
  *
- * The access-log source: files of any compression and order in, requests in
- * order of start out.
+ * The access-log source: files of any compression and order in; out come
+ * either requests in order of start, or, several times faster, batches of
+ * hits in nearly the order of the files (log_hits.h).
  *
  * httpd logs the start of a request but writes the line at its end, so lines
  * are put in order of start within KA_LOG_WINDOW_US (and at most
@@ -11,12 +12,14 @@
 #ifndef KA_LOG_H
 #define KA_LOG_H
 
+#include "../crew.h"
+#include "log_hits.h"
 #include "observation.h"
 
 /* Longer than any response worth sorting exactly; the slowest ones beyond it
  * are counted as `late`. */
 #define KA_LOG_WINDOW_US (INT64_C(600) * 1000000)
-#define KA_LOG_WINDOW_LINES (1u << 20)
+#define KA_LOG_WINDOW_LINES (1u << 19) /* some 50 MB */
 
 typedef struct ka_log_options {
     const char *log_format; /* NULL: detect from the first lines */
@@ -29,19 +32,49 @@ typedef struct ka_log_options {
     void *progress_context;
 } ka_log_options;
 
+typedef struct ka_log ka_log;
+
 /**
- * Reads all files and hands each request to `take`, in order of start.
+ * Opens the files, chooses the format, and puts the files in order.
  * @param info   filled, strings owned by pool, also on failure as far as it
- *               went
+ *               went; outlives `out`
  * @param error  on failure a sentence or a few lines for the user: file, line,
  *               column, expected item, remedy
+ * @param options  outlives `out`
  * @param paths  paths[path_n], "-" is standard input
- * @return APR_SUCCESS; APR_EINVAL for a log format that does not compile, can
- *         not be detected, or that over half of the lines do not follow (info
- *         has the samples); APR_EOF if no line holds a request; the system's
- *         status if a file cannot be opened.  A file that is damaged on the
- *         way is read up to there and named in info->damaged.
+ * @return APR_SUCCESS; APR_EINVAL for a log format that does not compile or
+ *         cannot be detected; APR_EOF if there is no line to detect it by; the
+ *         system's status if a file cannot be opened
  */
+apr_status_t ka_log_open(ka_log **out, ka_source_info *info,
+                         const char **error, const ka_log_options *options,
+                         const char *const *paths, size_t path_n,
+                         apr_pool_t *pool);
+
+/**
+ * Reads all files and hands each request to `take`, in order of start.  Once,
+ * and instead of ka_log_scan; closes the files.
+ * @return APR_SUCCESS; APR_EINVAL if over half of the lines do not follow the
+ *         format (info has the samples); APR_EOF if no line holds a request;
+ *         the system's status if a file can no longer be opened.  A file that
+ *         is damaged on the way is read up to there and named in
+ *         info->damaged.
+ */
+apr_status_t ka_log_requests(ka_log *log, const char **error,
+                             ka_request_fn *take, void *context);
+
+/**
+ * The same in batches, parsed by a crew: for logs that name no connection.
+ * Batches are the same for any size of crew.  info->late stays 0: whoever
+ * sorts the hits counts those that come too late.  Memory: some ten MB,
+ * whatever the log.
+ * @param crew  free for `take` to use while it is called
+ * @return as ka_log_requests, or APR_ENOMEM
+ */
+apr_status_t ka_log_scan(ka_log *log, const char **error, ka_crew *crew,
+                         ka_hit_fn *take, void *context);
+
+/** ka_log_open and ka_log_requests. */
 apr_status_t ka_log_read(ka_source_info *info, const char **error,
                          const ka_log_options *options,
                          const char *const *paths, size_t path_n,

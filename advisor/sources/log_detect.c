@@ -21,17 +21,18 @@ static void try_format(trial *t, const ka_log_sample *samples, size_t n)
     t->fits = 0;
     t->first_miss = n;
     for (size_t i = 0; i < n; i++) {
+        const bool first = t->first_miss == n;
         ka_logline line;
-        ka_logline_error error;
 
-        if (ka_logline_parse(&line, &error, t->format, samples[i].text,
-                             samples[i].length)
+        /* To find out why a line does not fit takes longer than to see that
+         * it does not: once is enough. */
+        if (ka_logline_parse(&line, first ? &t->error : NULL, t->format,
+                             samples[i].text, samples[i].length)
             == APR_SUCCESS) {
             t->fits++;
         }
-        else if (t->first_miss == n) {
+        else if (first) {
             t->first_miss = i;
-            t->error = error;
         }
     }
 }
@@ -113,6 +114,9 @@ apr_status_t ka_log_detect(const ka_logformat **out, const char **error,
         try_format(&t, samples, n);
         if (!best.format || is_better(&t, &best)) {
             best = t;
+        }
+        if (best.fits == n) {
+            break; /* None that follows can be better. */
         }
     }
     if (best.fits * 2 <= n) {

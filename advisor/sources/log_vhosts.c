@@ -31,11 +31,10 @@ struct ka_vhosts {
     } recent[RECENT_N];
 };
 
-/* "Example.ORG:443" -> "example.org", "[::1]:80" -> "[::1]". */
-static const char *common_form(ka_str name, apr_pool_t *pool)
+/* "example.org:443" -> "example.org", "[::1]:80" -> "[::1]". */
+ka_str ka_vhosts_trim(ka_str name)
 {
     const size_t colon = ka_str_find_last(name, ':');
-    char *text;
     bool port = colon < name.len;
 
     for (size_t i = colon + 1; i < name.len; i++) {
@@ -46,7 +45,17 @@ static const char *common_form(ka_str name, apr_pool_t *pool)
                  || (colon && name.ptr[colon - 1] == ']'))) {
         name.len = colon;
     }
-    text = (char *)ka_escape(name.ptr, name.len, NAME_MAX_BYTES, pool);
+    if (name.len > NAME_MAX_BYTES) {
+        name.len = NAME_MAX_BYTES + 1; /* so that it shows as cut */
+    }
+    return name;
+}
+
+static const char *common_form(ka_str trimmed, apr_pool_t *pool)
+{
+    char *text = (char *)ka_escape(trimmed.ptr, trimmed.len, NAME_MAX_BYTES,
+                                   pool);
+
     for (char *at = text; *at; at++) {
         *at = ka_lower(*at);
     }
@@ -63,7 +72,8 @@ ka_vhosts *ka_vhosts_make(const char *only, size_t max, apr_pool_t *pool)
     self->names = apr_array_make(pool, 16, sizeof(const char *));
     apr_pool_create(&self->scratch, pool);
     if (only) {
-        self->only = common_form((ka_str){only, strlen(only)}, pool);
+        self->only =
+            common_form(ka_vhosts_trim((ka_str){only, strlen(only)}), pool);
     }
     return self;
 }
@@ -93,18 +103,38 @@ static uint32_t number_of(ka_vhosts *self, const char *name)
     return *number;
 }
 
-uint32_t ka_vhosts_number(ka_vhosts *self, ka_str name)
+static uint64_t hash_of(ka_str name)
 {
-    const uint64_t hash = ka_hash_bytes(name.ptr ? name.ptr : "", name.len);
+    return ka_hash_bytes(name.ptr ? name.ptr : "", name.len);
+}
+
+/* The number of a name, of which the table remembers the hash. */
+static uint32_t look_up(ka_vhosts *self, ka_str trimmed, uint64_t hash)
+{
     const size_t at = hash % RECENT_N;
 
     if (self->recent[at].hash != hash) {
         self->recent[at].hash = hash;
         self->recent[at].number =
-            number_of(self, common_form(name, self->scratch));
+            number_of(self, common_form(trimmed, self->scratch));
         apr_pool_clear(self->scratch);
     }
     return self->recent[at].number;
+}
+
+uint32_t ka_vhosts_number(ka_vhosts *self, ka_str name)
+{
+    const uint64_t hash = hash_of(name);
+    const size_t at = hash % RECENT_N;
+
+    return self->recent[at].hash == hash
+               ? self->recent[at].number
+               : look_up(self, ka_vhosts_trim(name), hash);
+}
+
+uint32_t ka_vhosts_number_trimmed(ka_vhosts *self, ka_str name)
+{
+    return look_up(self, name, hash_of(name));
 }
 
 const char **ka_vhosts_names(const ka_vhosts *self, size_t *n)

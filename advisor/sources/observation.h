@@ -75,7 +75,7 @@ typedef struct ka_skipped_sample {
 #define KA_SKIPPED_SAMPLES 5
 
 typedef struct ka_source_info {
-    const char *kind; /* "log" */
+    const char *kind; /* "log", "segment", "profile", "prometheus" */
     const char **files; /* as given, in the order in which they were read */
     size_t file_n;
     uint64_t lines;    /* non-empty lines, overlong ones included */
@@ -98,6 +98,10 @@ typedef struct ka_source_info {
     int64_t first_us, last_us;   /* starts of the first and last request handed
                                     on; 0 if there is none */
     uint64_t requests;           /* handed to the callback */
+    uint64_t forgotten;          /* clients taken as gone early, for lack of
+                                    room: up to so many connections too many */
+    bool distinct_estimated;     /* clients and addresses were too many to
+                                    count: their numbers are estimates */
     uint64_t excluded[KA_EXCLUDED_N];
     const char **vhosts; /* names by index; "" where the log has none */
     size_t vhost_n;

@@ -26,6 +26,7 @@ typedef struct tally {
     size_t low, high; /* counts of this period: low .. high */
     double workers;   /* [M12], periods that are over */
     bool settling;    /* this period is not sized */
+    bool failed;      /* no memory */
 } tally;
 
 typedef struct moments {
@@ -165,6 +166,7 @@ static bool make_room(tally *t, size_t count)
     }
     if (!zero_tail(&t->period, t->size, wanted) ||
         !zero_tail(&t->whole, t->size, wanted)) {
+        t->failed = true;
         return false;
     }
     t->size = wanted;
@@ -225,28 +227,57 @@ static int64_t take_steps(cursor *cursors, size_t n, int64_t now)
     return change;
 }
 
-static apr_status_t merge(tally *t, cursor *cursors, size_t n)
+static void set_cursors(cursor *cursors, const ka_steps *steps, size_t n)
 {
-    int64_t now = t->window->begin_us, end = t->window->end_us, count = 0;
+    size_t i;
 
+    assert(n > 0 && n <= KA_STEPS_MAX);
+    for (i = 0; i < n; i++) {
+        cursors[i] = (cursor){.at = steps[i].at_us,
+                              .end = steps[i].at_us + steps[i].n,
+                              .shift = steps[i].shift_us,
+                              .step = steps[i].step};
+        cursors[i].next = next_of(&cursors[i]);
+    }
+}
+
+/* Inlined, so that ka_held_of's visits are no calls. */
+static inline __attribute__((always_inline)) void
+walk(const ka_steps *steps, size_t n, int64_t now, int64_t end,
+     ka_held_visit *visit, void *context)
+{
+    cursor cursors[KA_STEPS_MAX];
+    int64_t count = 0;
+
+    set_cursors(cursors, steps, n);
     while (now < end) {
         int64_t next = first_next(cursors, n);
 
         if (next > now) {
-            size_t index = count > 0 ? (size_t)count : 0;
-
             next = next < end ? next : end;
-            if (index >= t->size && !make_room(t, index)) {
-                return APR_ENOMEM;
-            }
-            add_span(t, index, now, next);
+            visit(context, count > 0 ? (uint64_t)count : 0, now, next);
             now = next;
         }
         if (now < end) {
             count += take_steps(cursors, n, next);
         }
     }
-    return APR_SUCCESS;
+}
+
+void ka_held_walk(const ka_steps *steps, size_t n, int64_t begin_us,
+                  int64_t end_us, ka_held_visit *visit, void *context)
+{
+    walk(steps, n, begin_us, end_us, visit, context);
+}
+
+static void visit_tally(void *context, uint64_t count, int64_t from_us,
+                        int64_t to_us)
+{
+    tally *t = context;
+
+    if (!t->failed && (count < t->size || make_room(t, (size_t)count))) {
+        add_span(t, (size_t)count, from_us, to_us);
+    }
 }
 
 static void summarize(ka_held *out, tally *t)
@@ -273,28 +304,18 @@ apr_status_t ka_held_of(ka_held *out, const ka_steps *steps, size_t n,
 {
     int64_t window_us = window->end_us - window->begin_us;
     tally t = {.window = window, .low = SIZE_MAX};
-    cursor cursors[KA_STEPS_MAX];
-    apr_status_t rv;
-    size_t i;
 
-    assert(n > 0 && n <= KA_STEPS_MAX && window->period_us > 0);
+    assert(window->period_us > 0);
     memset(out, 0, sizeof(*out));
     if (window_us <= 0) {
         return APR_SUCCESS;
     }
-    for (i = 0; i < n; i++) {
-        cursors[i] = (cursor){.at = steps[i].at_us,
-                              .end = steps[i].at_us + steps[i].n,
-                              .shift = steps[i].shift_us,
-                              .step = steps[i].step};
-        cursors[i].next = next_of(&cursors[i]);
-    }
     start_periods(&t);
-    rv = merge(&t, cursors, n);
-    if (rv == APR_SUCCESS) {
+    walk(steps, n, window->begin_us, window->end_us, visit_tally, &t);
+    if (!t.failed) {
         summarize(out, &t);
     }
     free(t.period);
     free(t.whole);
-    return rv;
+    return t.failed ? APR_ENOMEM : APR_SUCCESS;
 }

@@ -2,7 +2,8 @@
  *
  * ka_held_of: the time-weighted distribution of a count, from the sorted
  * instants at which it goes up and down ([M11]), and the workers that its
- * busiest period needs ([M12]).
+ * busiest period needs ([M12]).  ka_held_walk: the count itself, for whoever
+ * keeps it in another form.
  */
 #ifndef KA_HELD_H
 #define KA_HELD_H
@@ -36,11 +37,22 @@ typedef struct ka_held_window {
     double eps;               /* blocking for [M12] */
 } ka_held_window;
 
+/** Takes the count over a span of time, from_us < to_us. */
+typedef void ka_held_visit(void *context, uint64_t count, int64_t from_us,
+                           int64_t to_us);
+
 /**
- * Computes *out over [begin, end).  All steps at one instant are taken
- * before the count is looked at, so that half-open intervals [up, down) that
- * touch do not overlap.
+ * Walks through [begin_us, end_us): spans follow each other without a hole.
+ * All steps at one instant are taken before the count is looked at, so that
+ * half-open intervals [up, down) that touch do not overlap.
  * @param steps  steps[n], n <= KA_STEPS_MAX; at any instant ups >= downs
+ */
+void ka_held_walk(const ka_steps *steps, size_t n, int64_t begin_us,
+                  int64_t end_us, ka_held_visit *visit, void *context);
+
+/**
+ * Computes *out over [begin, end), as ka_held_walk goes.
+ * @param steps  steps[n], as there
  * @return APR_SUCCESS, all zero for an empty window; APR_ENOMEM
  */
 apr_status_t ka_held_of(ka_held *out, const ka_steps *steps, size_t n,

@@ -46,10 +46,11 @@ typedef struct sweep {
     ka_held_window window;
     int64_t measured_up_to_us, accept_us, linger_us;
     spans opens, waits, quits;
-    spans busy_from, busy_to; /* without len */
-    int64_t *quits_now;       /* quits_now[quits.n] */
-    int64_t idle_dropped_us;  /* gaps and tails <= T, their sum */
-    ka_held busy;             /* if accept_us is 0 */
+    spans busy_from, busy_to;        /* without len */
+    int64_t *quits_now;              /* quits_now[quits.n] */
+    int64_t idle_dropped_us;         /* gaps and tails <= T, their sum */
+    ka_held busy;                    /* if accept_us is 0 */
+    const ka_sweep_visitor *visitor; /* takes the distributions; or NULL */
 } sweep;
 
 const int64_t *ka_sweep_default_timeouts(size_t *n)
@@ -235,6 +236,20 @@ static size_t choose_quits(sweep *s, int64_t timeout_us)
     return n;
 }
 
+static apr_status_t distribute(ka_held *out, const sweep *s,
+                               const ka_steps *steps, size_t n,
+                               const ka_held_window *window, bool busy)
+{
+    const ka_sweep_visitor *visitor = s->visitor;
+
+    if (visitor == NULL) {
+        return ka_held_of(out, steps, n, window);
+    }
+    ka_held_walk(steps, n, window->begin_us, window->end_us,
+                 busy ? visitor->busy : visitor->held, visitor->context);
+    return APR_SUCCESS;
+}
+
 static apr_status_t held_at(ka_held *out, sweep *s, int64_t timeout_us)
 {
     int64_t wait_us = timeout_us > 0 ? timeout_us : 0;
@@ -246,7 +261,7 @@ static apr_status_t held_at(ka_held *out, sweep *s, int64_t timeout_us)
     ka_held_window window = s->window;
 
     window.settle_us = wait_us;
-    return ka_held_of(out, steps, 3, &window);
+    return distribute(out, s, steps, 3, &window, false);
 }
 
 /* With accept_us 0 the same at any T, so opens need not be known. */
@@ -259,7 +274,7 @@ static apr_status_t busy_at(ka_held *out, const sweep *s)
         steps_of(&s->opens, 0, -1),
     };
 
-    return ka_held_of(out, steps, s->accept_us ? 4 : 2, &s->window);
+    return distribute(out, s, steps, s->accept_us ? 4 : 2, &s->window, true);
 }
 
 /* ---- all timeouts ------------------------------------------------------- */
@@ -393,25 +408,60 @@ static void sweep_clear(sweep *s)
     free(s->quits_now);
 }
 
+static apr_status_t check(const int64_t *timeouts, size_t n,
+                          const ka_trace *trace)
+{
+    if (!timeouts_valid(timeouts, n)) {
+        return APR_EINVAL;
+    }
+    return trace->failed ? APR_ENOMEM : APR_SUCCESS;
+}
+
 apr_status_t ka_sweep(ka_outcome *out, const int64_t *timeouts, size_t n,
                       const ka_trace *trace, const ka_sweep_options *options)
 {
     int64_t busy_us = busy_sum(trace);
-    apr_status_t rv;
+    apr_status_t rv = check(timeouts, n, trace);
     sweep s;
     size_t i;
 
-    if (!timeouts_valid(timeouts, n)) {
-        return APR_EINVAL;
-    }
-    if (trace->failed) {
-        return APR_ENOMEM;
+    if (rv != APR_SUCCESS) {
+        return rv;
     }
     sweep_init(&s, trace, options);
     rv = prepare(&s);
     for (i = 0; i < n && rv == APR_SUCCESS; i++) {
         out[i].busy_us = busy_us;
         rv = evaluate(&out[i], &s, timeouts[i]);
+    }
+    sweep_clear(&s);
+    return rv;
+}
+
+apr_status_t ka_sweep_visit(const ka_sweep_visitor *visitor,
+                            const int64_t *timeouts, size_t n,
+                            const ka_trace *trace)
+{
+    static const ka_sweep_options none;
+    apr_status_t rv = check(timeouts, n, trace);
+    sweep s;
+    size_t i;
+
+    if (rv != APR_SUCCESS) {
+        return rv;
+    }
+    sweep_init(&s, trace, &none);
+    s.visitor = visitor;
+    rv = prepare(&s);
+    for (i = 0; i < n && rv == APR_SUCCESS; i++) {
+        int64_t timeout_us =
+            within(timeouts[i], KA_TIMEOUT_OFF, KA_TRACE_TIME_MAX);
+        ka_outcome counts = {.timeout_us = timeouts[i]};
+        ka_held unused;
+
+        count_at(&counts, &s, timeout_us);
+        visitor->timeout(visitor->context, i, &counts, s.waits.n);
+        rv = held_at(&unused, &s, timeout_us);
     }
     sweep_clear(&s);
     return rv;

@@ -25,6 +25,7 @@
 #include <apr_errno.h>
 #include <apr_pools.h>
 #include "../profile/trace.h"
+#include "held.h"
 #include "outcome.h"
 
 typedef struct ka_sweep_options {
@@ -59,6 +60,25 @@ const int64_t *ka_sweep_default_timeouts(size_t *n);
 apr_status_t ka_sweep(ka_outcome *out, const int64_t *timeouts, size_t n,
                       const ka_trace *trace,
                       const ka_sweep_options *options);
+
+/* Is told what is counted on a trace, where that is kept in another form. */
+typedef struct ka_sweep_visitor {
+    void *context;
+    ka_held_visit *busy; /* busy workers, the same at all timeouts; first */
+    /* Before the holders at timeouts[i]: counts has [M4] and [M5]; waits are
+     * the idle times longer than it, [M8] but with KeepAlive Off too. */
+    void (*timeout)(void *context, size_t i, const ka_outcome *counts,
+                    uint64_t waits);
+    ka_held_visit *held;
+} ka_sweep_visitor;
+
+/**
+ * Walks through what ka_sweep evaluates, accept and linger taken as 0.
+ * @return as ka_sweep
+ */
+apr_status_t ka_sweep_visit(const ka_sweep_visitor *visitor,
+                            const int64_t *timeouts, size_t n,
+                            const ka_trace *trace);
 
 /**
  * [M16] Connections that MaxKeepAliveRequests m (> 0) opens beyond N(T): sum

@@ -145,20 +145,46 @@ static bool count_parallel(ka_hist *h, const spans *s, size_t client_n)
     return room;
 }
 
-static void fill_stats(ka_connection_stats *out, ka_hist *lengths,
-                       const ka_hist *parallel, const spans *s)
+apr_status_t ka_connection_hists(ka_hist *lengths, ka_hist *parallel,
+                                 const ka_trace *trace,
+                                 const uint32_t *client_of, size_t client_n,
+                                 int64_t timeout_us)
 {
-    uint64_t single = 0;
+    spans s = {.n = 0};
+    apr_status_t status = APR_ENOMEM;
     size_t i;
 
-    for (i = 0; i < s->n; i++) {
-        ka_hist_add(lengths, s->items[i].requests);
-        single += s->items[i].requests == 1;
+    s.items = ka_array_alloc(trace->request_n, sizeof(*s.items));
+    s.of_chain = ka_array_alloc(trace->chain_n, sizeof(*s.of_chain));
+    if (s.items != NULL && s.of_chain != NULL) {
+        cut_chains(&s, trace, client_of, timeout_us);
+        for (i = 0; i < s.n; i++) {
+            ka_hist_add(lengths, s.items[i].requests);
+        }
+        if (count_parallel(parallel, &s, client_n)) {
+            status = APR_SUCCESS;
+        }
     }
-    out->connections = s->n;
-    out->single_share = s->n ? (double)single / (double)s->n : 0;
-    out->requests_per_connection = ka_dist_of(lengths, 1);
-    out->parallel = ka_dist_of(parallel, 1);
+    free(s.of_chain);
+    free(s.items);
+    return status;
+}
+
+ka_connection_stats ka_connection_stats_of(const ka_hist *lengths,
+                                           const ka_hist *parallel,
+                                           uint64_t clients)
+{
+    ka_connection_stats stats = {.connections = ka_hist_count(lengths),
+                                 .requests_per_connection =
+                                     ka_dist_of(lengths, 1),
+                                 .parallel = ka_dist_of(parallel, 1),
+                                 .clients = clients};
+
+    if (stats.connections > 0) {
+        stats.single_share = (double)lengths->bins[ka_hist_bin_index(1)].count /
+                             (double)stats.connections;
+    }
+    return stats;
 }
 
 apr_status_t ka_connection_stats_build(ka_connection_stats *out,
@@ -166,23 +192,17 @@ apr_status_t ka_connection_stats_build(ka_connection_stats *out,
                                        const uint32_t *client_of,
                                        size_t client_n, int64_t timeout_us)
 {
-    spans s = {.n = 0};
     ka_hist *hists = calloc(2, sizeof(*hists));
     apr_status_t status = APR_ENOMEM;
 
     memset(out, 0, sizeof(*out));
-    out->clients = client_n;
-    s.items = ka_array_alloc(trace->request_n, sizeof(*s.items));
-    s.of_chain = ka_array_alloc(trace->chain_n, sizeof(*s.of_chain));
-    if (s.items != NULL && s.of_chain != NULL && hists != NULL) {
-        cut_chains(&s, trace, client_of, timeout_us);
-        if (count_parallel(&hists[1], &s, client_n)) {
-            fill_stats(out, &hists[0], &hists[1], &s);
-            status = APR_SUCCESS;
-        }
+    if (hists != NULL) {
+        status = ka_connection_hists(&hists[0], &hists[1], trace, client_of,
+                                     client_n, timeout_us);
     }
-    free(s.of_chain);
-    free(s.items);
+    if (status == APR_SUCCESS) {
+        *out = ka_connection_stats_of(&hists[0], &hists[1], client_n);
+    }
     free(hists);
     return status;
 }

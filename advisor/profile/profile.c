@@ -116,8 +116,8 @@ static void count_traffic(ka_traffic *t, ka_seconds *seconds,
     }
 }
 
-/* R15.  Bytes per second at under 100 kB/s, written without a division. */
-static bool sent_slowly(const ka_request *r)
+/* Bytes per second at under 100 kB/s, written without a division. */
+bool ka_sent_slowly(const ka_request *r)
 {
     return r->service_us > KA_SECOND_US && r->bytes > 0 &&
            (double)r->bytes * KA_SECOND_US <
@@ -133,7 +133,7 @@ static void count_flags(ka_profile *out, const ka_request *r)
     out->not_http += (r->flags & KA_REQ_NOT_HTTP) != 0;
     out->tls += (r->flags & KA_REQ_TLS) != 0;
     out->with_service += r->service_us >= 0;
-    if (sent_slowly(r)) {
+    if (ka_sent_slowly(r)) {
         out->slow_bytes_n++;
         out->slow_service_us += ka_request_end(r) - ka_request_begin(r);
     }

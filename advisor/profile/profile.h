@@ -83,8 +83,8 @@ typedef struct ka_profile {
 /**
  * Builds the profile.
  * @param out       strings and arrays owned by pool
- * @param requests  in order of start, KA_REQ_NO_REQUEST ones included (they
- *                  are counted apart)
+ * @param requests  those of them that are KA_REQ_NO_REQUEST are counted
+ *                  apart, others are left alone
  * @param served    those of them that the connections were grouped from:
  *                  served[i] belongs to connections->chain_low[i]
  * @param connections  not modified

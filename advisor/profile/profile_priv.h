@@ -29,14 +29,29 @@ void ka_seconds_finish(ka_traffic *out, ka_seconds *s, int64_t first_us,
 /** The whole second that holds us. */
 int64_t ka_second_of(int64_t us);
 
+/** R15: it took over a second for bytes sent at under 100 kB/s. */
+bool ka_sent_slowly(const ka_request *r);
+
 /**
- * Connections of a trace under a timeout.
+ * Connections of a trace under a timeout: adds the requests of each, and the
+ * most at once of each client.
  * @param client_of  client_of[served->n]: request -> client, 0 .. client_n-1
  * @return APR_SUCCESS; APR_ENOMEM
  */
+apr_status_t ka_connection_hists(ka_hist *lengths, ka_hist *parallel,
+                                 const ka_trace *trace,
+                                 const uint32_t *client_of, size_t client_n,
+                                 int64_t timeout_us);
+
+/** The same as numbers. */
 apr_status_t ka_connection_stats_build(ka_connection_stats *out,
                                        const ka_trace *trace,
                                        const uint32_t *client_of,
                                        size_t client_n, int64_t timeout_us);
+
+/** From the distributions. */
+ka_connection_stats ka_connection_stats_of(const ka_hist *lengths,
+                                           const ka_hist *parallel,
+                                           uint64_t clients);
 
 #endif

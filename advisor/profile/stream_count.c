@@ -1,0 +1,417 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE.
+ *
+ * Idle times are counted by class (timeline.h), so that one addition serves
+ * all timeouts; the sums by timeout are made in the end:
+ *
+ *   N(T[j]) = N0 + #{k > j}         H(T[j]) = sum{k <= j} + T[j] #{k > j}
+ */
+#include "stream_priv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+
+#define SLOW_BYTES_PER_S 100000 /* R15 */
+
+/* Numbers of vhosts from here on share KA_TALLY_OTHER. */
+#define VHOST_OTHER (KA_TALLY_VHOSTS - 1)
+
+bool ka_shards_init(ka_shard *shards, ka_tally *tally,
+                    const ka_source_info *info)
+{
+    bool room = true;
+    size_t i;
+
+    memset(shards, 0, KA_SHARDS * sizeof(*shards));
+    for (i = 0; i < KA_SHARDS; i++) {
+        ka_shard *s = &shards[i];
+
+        s->info = info;
+        s->timeout_us = tally->timeout_us;
+        s->columns = KA_CLASS_N;
+        s->tally = i ? ka_tally_make(tally->timeouts, tally->timeout_n,
+                                     tally->pool)
+                     : tally;
+        if (!s->tally) {
+            room = false;
+            continue;
+        }
+        s->tally->timeout_us = tally->timeout_us;
+        s->tally->bracket = true; /* until all is known */
+    }
+    return room;
+}
+
+void ka_shards_clear(ka_shard *shards)
+{
+    size_t i;
+
+    for (i = 0; i < KA_SHARDS; i++) {
+        if (i > 0) {
+            ka_tally_free(shards[i].tally);
+        }
+        free(shards[i].seconds);
+    }
+    memset(shards, 0, KA_SHARDS * sizeof(*shards));
+}
+
+/* ---- requests as hits ----------------------------------------------------- */
+
+ka_hit ka_hit_of(const ka_request *r)
+{
+    const int64_t limit_us = ka_request_limit(r);
+
+    return (ka_hit){
+        .begin_us = ka_request_begin(r),
+        .service_us = r->service_us < 0
+                          ? -1
+                          : ka_request_end(r) - ka_request_begin(r),
+        .bytes = r->bytes,
+        .client = r->client,
+        .address = r->address,
+        .vhost = r->vhost < UINT16_MAX ? (uint16_t)r->vhost : UINT16_MAX,
+        .flags = r->flags,
+        .limit_s = (uint16_t)((limit_us < KA_TIMELINE_IDLE_US
+                                   ? limit_us
+                                   : KA_TIMELINE_IDLE_US) /
+                              KA_SECOND_US),
+        .cls = r->cls < KA_CLASS_N ? r->cls : KA_CLASS_DYNAMIC};
+}
+
+/* ---- traffic ------------------------------------------------------------- */
+
+static uint32_t vhost_place(uint32_t number)
+{
+    return number < VHOST_OTHER ? number : VHOST_OTHER;
+}
+
+ka_tally_traffic *ka_shard_vhost(ka_shard *s, uint32_t number)
+{
+    const uint32_t place = vhost_place(number);
+    const char *name;
+
+    if (s->vhosts[place]) {
+        return s->vhosts[place];
+    }
+    if (number >= s->info->vhost_n) {
+        return NULL;
+    }
+    name = s->info->vhosts[number];
+    if (!name || !*name) {
+        return NULL;
+    }
+    s->vhosts[place] = ka_tally_vhost_at(
+        s->tally, place < VHOST_OTHER ? name : KA_TALLY_OTHER);
+    return s->vhosts[place];
+}
+
+static void count_traffic(ka_tally_traffic *t, const ka_hit *hit)
+{
+    t->requests++;
+    if (hit->service_us >= 0) {
+        ka_hist_add(&t->service, (uint64_t)hit->service_us);
+    }
+    if (hit->bytes >= 0) {
+        t->bytes += (uint64_t)hit->bytes;
+        t->bytes_n++;
+    }
+}
+
+static bool sent_slowly(const ka_hit *hit)
+{
+    return hit->service_us > KA_SECOND_US && hit->bytes > 0 &&
+           (double)hit->bytes * KA_SECOND_US <
+               (double)SLOW_BYTES_PER_S * (double)hit->service_us;
+}
+
+static void count_flags(ka_tally *t, const ka_hit *hit)
+{
+    if (hit->flags == 0 && hit->service_us < 0) {
+        return; /* as most in a log without service times */
+    }
+    t->http10 += (hit->flags & KA_REQ_HTTP10) != 0;
+    t->http2 += (hit->flags & KA_REQ_HTTP2) != 0;
+    t->aborted += (hit->flags & KA_REQ_ABORTED) != 0;
+    t->final += (hit->flags & KA_REQ_FINAL) != 0;
+    t->not_http += (hit->flags & KA_REQ_NOT_HTTP) != 0;
+    t->tls += (hit->flags & KA_REQ_TLS) != 0;
+    t->with_service += hit->service_us >= 0;
+    if (sent_slowly(hit)) {
+        t->slow_bytes_n++;
+        t->slow_service_us += (uint64_t)hit->service_us;
+    }
+}
+
+/* Requests of one address often come in a row. */
+static void count_address(ka_shard *s, uint64_t address)
+{
+    if (address != s->last_address) {
+        ka_weights_add(&s->tally->weights, s->last_address, s->last_requests);
+        s->last_address = address;
+        s->last_requests = 0;
+    }
+    s->last_requests++;
+}
+
+static void count_second(ka_shard *s, const ka_hit *hit)
+{
+    const int64_t at = hit->begin_us / KA_SECOND_US - s->seconds_from;
+    uint32_t *row = s->seconds + (size_t)at * s->columns;
+    const size_t vhost = KA_CLASS_N + vhost_place(hit->vhost);
+
+    row[hit->cls]++;
+    if (vhost < s->columns) {
+        row[vhost]++;
+    }
+}
+
+void ka_shard_request(ka_shard *s, const ka_hit *hit)
+{
+    const int64_t end_us =
+        hit->begin_us + (hit->service_us > 0 ? hit->service_us : 0);
+    ka_tally_traffic *vhost = s->named ? ka_shard_vhost(s, hit->vhost) : NULL;
+
+    s->tally->requests++;
+    count_flags(s->tally, hit);
+    count_traffic(&s->tally->classes[hit->cls], hit);
+    if (vhost) {
+        count_traffic(vhost, hit);
+    }
+    count_address(s, hit->address);
+    count_second(s, hit);
+    s->end_us = end_us > s->end_us ? end_us : s->end_us;
+}
+
+/* ---- seconds ------------------------------------------------------------- */
+
+/* Vhosts that the log has so far; a log without has one, of no name. */
+static size_t columns_of(const ka_shard *s)
+{
+    const size_t n = s->info->vhost_n;
+
+    if (n == 0 || (n == 1 && !*s->info->vhosts[0])) {
+        return KA_CLASS_N;
+    }
+    return KA_CLASS_N + (n < KA_TALLY_VHOSTS ? n : KA_TALLY_VHOSTS);
+}
+
+void ka_shard_seconds(ka_shard *s, int64_t from_us, int64_t until_us)
+{
+    size_t cells;
+
+    s->seconds_from = from_us / KA_SECOND_US;
+    s->seconds_n = until_us / KA_SECOND_US - s->seconds_from + 1;
+    s->columns = columns_of(s);
+    s->named = s->columns > KA_CLASS_N;
+    cells = (size_t)s->seconds_n * s->columns;
+    if (cells > s->columns_room) {
+        free(s->seconds);
+        s->seconds = ka_array_alloc(cells, sizeof(*s->seconds));
+        s->columns_room = s->seconds ? cells : 0;
+        s->failed = s->failed || !s->seconds;
+    }
+    else if (cells) {
+        memset(s->seconds, 0, cells * sizeof(*s->seconds));
+    }
+}
+
+/* The requests of one second, in all shards; those of the classes add up to
+ * all. @return all */
+static uint64_t sum_second(uint32_t *row, const ka_shard *shards, size_t at)
+{
+    const size_t columns = shards[0].columns;
+    uint64_t all = 0;
+    size_t i, c;
+
+    memset(row, 0, columns * sizeof(*row));
+    for (i = 0; i < KA_SHARDS; i++) {
+        const uint32_t *from = shards[i].seconds + at * columns;
+
+        for (c = 0; c < columns; c++) {
+            row[c] += from[c];
+        }
+    }
+    for (c = 0; c < KA_CLASS_N; c++) {
+        all += row[c];
+    }
+    return all;
+}
+
+static void count_column(ka_shard *s, size_t column, uint32_t requests)
+{
+    ka_tally_traffic *t =
+        column < KA_CLASS_N
+            ? &s->tally->classes[column]
+            : ka_shard_vhost(s, (uint32_t)(column - KA_CLASS_N));
+
+    if (t && requests) {
+        ka_tally_second(&t->per_second, &t->peak_per_second, requests);
+    }
+}
+
+void ka_shards_seconds_done(ka_shard *shards)
+{
+    ka_tally *tally = shards[0].tally;
+    uint32_t row[KA_SECOND_COLUMNS];
+    size_t i, c;
+
+    for (i = 0; i < (size_t)shards[0].seconds_n; i++) {
+        const uint64_t all = sum_second(row, shards, i);
+
+        if (!all) {
+            continue;
+        }
+        ka_tally_second(&tally->per_second, &tally->peak_per_second, all);
+        for (c = 0; c < shards[0].columns; c++) {
+            count_column(&shards[0], c, row[c]);
+        }
+    }
+}
+
+/* ---- connections --------------------------------------------------------- */
+
+void ka_shard_open(ka_shard *s, int side, int64_t from_us)
+{
+    s->tally->side[side].chains++;
+    ka_ring_open(s->ring, side, from_us, s->tally->timeout_n);
+}
+
+void ka_shard_gap(ka_shard *s, int side, int64_t from_us, int64_t gap_us)
+{
+    const size_t k = ka_timeline_class(s->timeline, gap_us);
+
+    s->sides[side].gap_n[k]++;
+    if (gap_us == 0) {
+        /* With KeepAlive Off one opens as another ends: as many hold. */
+        s->tally->side[side].gap.bins[0].count++;
+        return;
+    }
+    ka_ring_open(s->ring, side, from_us, k);
+    ka_ring_wait(s->ring, side, from_us - gap_us, k);
+    s->sides[side].gap_us[k] += (uint64_t)gap_us;
+    ka_hist_add(&s->tally->side[side].gap, (uint64_t)gap_us);
+}
+
+void ka_shard_tail(ka_shard *s, int side, int64_t end_us, int64_t len_us,
+                   uint32_t requests)
+{
+    const size_t k = ka_timeline_class(s->timeline, len_us);
+
+    ka_ring_wait(s->ring, side, end_us, k);
+    ka_ring_quit(s->ring, side, end_us + len_us, k);
+    s->sides[side].tail_n[k]++;
+    s->sides[side].tail_us[k] += (uint64_t)len_us;
+    ka_hist_add(&s->tally->side[side].tail, (uint64_t)len_us);
+    ka_hist_add(&s->tally->side[side].lengths, requests);
+}
+
+void ka_shard_busy(ka_shard *s, int side, int64_t from_us, int64_t to_us)
+{
+    ka_stream_side *own = &s->sides[side];
+
+    own->end_us = to_us > own->end_us ? to_us : own->end_us;
+    if (to_us > from_us) {
+        s->tally->side[side].busy_us += (uint64_t)(to_us - from_us);
+        ka_ring_busy(s->ring, side, from_us, to_us);
+    }
+}
+
+/* ---- the end ------------------------------------------------------------- */
+
+static void add_classes(ka_stream_side *into, const ka_stream_side *from)
+{
+    size_t k;
+
+    for (k = 0; k <= KA_TALLY_TIMEOUTS; k++) {
+        into->gap_n[k] += from->gap_n[k];
+        into->gap_us[k] += from->gap_us[k];
+        into->tail_n[k] += from->tail_n[k];
+        into->tail_us[k] += from->tail_us[k];
+    }
+    into->end_us =
+        from->end_us > into->end_us ? from->end_us : into->end_us;
+}
+
+/* [M4] [M5] [M8] */
+static void evaluate(ka_tally *t, int side, const ka_stream_side *sums)
+{
+    uint64_t gaps = 0, waits = 0, shorter_us = 0;
+    size_t j, k;
+
+    for (k = 0; k <= t->timeout_n; k++) {
+        gaps += sums->gap_n[k];
+        waits += sums->gap_n[k] + sums->tail_n[k];
+    }
+    for (j = 0; j < t->timeout_n; j++) {
+        ka_tally_timeout *at = &t->side[side].timeouts[j];
+        const uint64_t wait_us =
+            t->timeouts[j] > 0 ? (uint64_t)t->timeouts[j] : 0;
+
+        gaps -= sums->gap_n[j];
+        waits -= sums->gap_n[j] + sums->tail_n[j];
+        shorter_us += sums->gap_us[j] + sums->tail_us[j];
+        at->connections = t->side[side].chains + gaps;
+        at->waits = waits;
+        at->idle_us = shorter_us + waits * wait_us;
+    }
+}
+
+void ka_shards_finish(ka_shard *shards, int64_t begin_us)
+{
+    ka_tally *tally = shards[0].tally;
+    ka_stream_side *sums = shards[0].sides;
+    size_t i, side;
+
+    for (i = 0; i < KA_SHARDS; i++) {
+        count_address(&shards[i], 0);
+    }
+    for (i = 1; i < KA_SHARDS; i++) {
+        ka_tally_merge(tally, shards[i].tally);
+        for (side = 0; side < SIDES; side++) {
+            add_classes(&sums[side], &shards[i].sides[side]);
+        }
+        if (shards[i].end_us > shards[0].end_us) {
+            shards[0].end_us = shards[i].end_us;
+        }
+    }
+    for (side = 0; side < SIDES; side++) {
+        evaluate(tally, (int)side, &sums[side]);
+    }
+    tally->window_us = (uint64_t)(shards[0].end_us - begin_us);
+}
+
+static void drop_high(ka_tally *t)
+{
+    ka_tally_side *high = &t->side[HIGH];
+    size_t j;
+
+    for (j = 0; j < t->timeout_n; j++) {
+        ka_occupancy_clear(&high->timeouts[j].held);
+    }
+    ka_occupancy_clear(&high->busy);
+    memset(high, 0, sizeof(*high));
+}
+
+void ka_shards_settle(ka_shard *shards, bool differ, bool swapped)
+{
+    ka_tally *t = shards[0].tally;
+
+    t->bracket = differ;
+    if (!differ) {
+        drop_high(t);
+    }
+    else if (swapped) {
+        const ka_tally_side low = t->side[LOW];
+
+        t->side[LOW] = t->side[HIGH];
+        t->side[HIGH] = low;
+    }
+}
+
+bool ka_times_are_whole(const ka_source_info *info)
+{
+    return info->clock_us >= KA_SECOND_US &&
+           (info->service_clock_us == 0 ||
+            info->service_clock_us >= KA_SECOND_US);
+}

@@ -24,10 +24,20 @@ typedef struct ka_extra {
 } ka_extra;
 
 /**
+ * Makes a report that of a group.
+ * @param server  the report's own: facts that hosts know differently become
+ *                unknown in it, since one of the group holds for all
+ * @param hosts   hosts[n], ascending by name; kept, and may still be completed
+ */
+void ka_report_group(ka_report *report, ka_server *server,
+                     const ka_report *const *hosts, size_t n);
+
+/**
  * Fills the deciding half of a report.
  * @param report  source, identity, profile, server, timeouts, low, high, now
- *                and timeout_us are set by the caller; the rest is filled;
- *                everything new is owned by pool
+ *                and timeout_us are set by the caller, and a group's hosts
+ *                are advised before it; the rest is filled; everything new is
+ *                owned by pool
  * @param extra   of the side that is advised from
  * @return APR_SUCCESS; APR_EINVAL if there is no timeout to choose from
  */

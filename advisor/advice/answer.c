@@ -1,6 +1,6 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE.
  * The numbers of one MPM: supply, fit of every timeout, choice, block. */
-#include "decide.h"
+#include "group.h"
 
 #include <math.h>
 #include <apr_strings.h>
@@ -50,12 +50,12 @@ double ka_no_request_workers(const ka_profile *profile)
     return (double)profile->no_request * REQUEST_READ_S / profile->window_s;
 }
 
-int64_t ka_workers_now(const ka_server *server, ka_mpm mpm)
+int64_t ka_workers_now(const ka_report *report, ka_mpm mpm)
 {
     const ka_block_info *info = ka_block_info_of(KA_BLOCK_MAX_REQUEST_WORKERS);
+    int64_t known = ka_most_known(report, KA_FACT_MAX_REQUEST_WORKERS);
 
-    return ka_server_get(server, KA_FACT_MAX_REQUEST_WORKERS,
-                         info->httpd_default[mpm]);
+    return known < 0 ? info->httpd_default[mpm] : known;
 }
 
 static ka_supply supply_of(const ka_decision *d, ka_mpm mpm)
@@ -75,19 +75,29 @@ static ka_supply supply_of(const ka_decision *d, ka_mpm mpm)
         .extra_mean = ka_no_request_workers(profile)};
 }
 
-/* Of a bracket, each timeout is fitted on the side that needs more. */
+ka_fit ka_fit_of(const ka_report *report, size_t timeout,
+                 const ka_supply *supply)
+{
+    ka_fit low = ka_capacity_fit(&report->low[timeout], supply);
+    ka_fit high = ka_capacity_fit(&report->high[timeout], supply);
+    ka_fit fit = low.workers > high.workers ? low : high;
+
+    fit.connections = fmax(low.connections, high.connections);
+    return fit;
+}
+
 static ka_fit *fits_of(const ka_decision *d, const ka_supply *supply)
 {
     const ka_report *report = d->report;
     ka_fit *fits = apr_pcalloc(d->pool, report->timeout_n * sizeof(*fits));
     size_t i;
 
+    if (report->host_n > 0) {
+        ka_group_fits(fits, report, supply);
+        return fits;
+    }
     for (i = 0; i < report->timeout_n; i++) {
-        ka_fit low = ka_capacity_fit(&report->low[i], supply);
-        ka_fit high = ka_capacity_fit(&report->high[i], supply);
-
-        fits[i] = low.workers > high.workers ? low : high;
-        fits[i].connections = fmax(low.connections, high.connections);
+        fits[i] = ka_fit_of(report, i, supply);
     }
     return fits;
 }
@@ -100,7 +110,7 @@ static int64_t workers_of(const ka_decision *d, const ka_mpm_answer *answer,
                           int64_t limit, const char **needs)
 {
     int64_t need = (int64_t)answer->fits[answer->choice.index].workers;
-    int64_t now = ka_workers_now(d->report->server, answer->mpm);
+    int64_t now = ka_workers_now(d->report, answer->mpm);
     int64_t workers = need > now ? need : now;
 
     if (limit == 0) {
@@ -118,7 +128,7 @@ static void fill_block(const ka_decision *d, ka_mpm_answer *answer)
     const ka_fit *fit = &answer->fits[answer->choice.index];
     int64_t limit = ka_capacity_limit(&answer->supply, fit->connections);
     int64_t workers = workers_of(d, answer, limit, &answer->needs);
-    double opens = report->profile->total.p99_per_s * (1 - outcome->reuse);
+    double opens = ka_busy_opens(report, outcome->timeout_us);
     ka_block_demand demand = {
         .mpm = answer->mpm,
         .workers = workers,

@@ -3,7 +3,7 @@
  * How far the data carries (MODEL 6, R13).  A table of shortcomings, each
  * with the confidence that it leaves; the weakest counts and names itself.
  */
-#include "decide.h"
+#include "group.h"
 
 #include <string.h>
 #include <apr_strings.h>
@@ -21,9 +21,31 @@
 /* Starts that were moved distort gaps. */
 #define LATE_SHARE 0.01
 
-const char *ka_source_word(const ka_report *report)
+static const ka_source_words source_words[] = {
+    {"log", "log",
+     "Run it on a longer log: one busy day, all rotated files together.",
+     "Run this again on the log of the day after."},
+    {"segment", "segment",
+     "Run it again when the module has recorded for longer: one busy day.",
+     "Run this again on the segment of the day after."},
+    {"profile", "profile",
+     "Run it on profiles of more time: one busy day of each server.",
+     "Run this again on the profiles of the day after."},
+    {"prometheus", "window",
+     "Run it over a longer --window: one busy day.",
+     "Run this again, with --window 1d, the day after."}};
+
+const ka_source_words *ka_source_words_of(const ka_report *report)
 {
-    return report->profile->live ? "segment" : "log";
+    const char *kind = report->source->kind;
+    size_t i, n = sizeof(source_words) / sizeof(source_words[0]);
+
+    for (i = 0; kind && i < n; i++) {
+        if (!strcmp(kind, source_words[i].kind)) {
+            return &source_words[i];
+        }
+    }
+    return &source_words[0];
 }
 
 bool ka_identity_is_exact(const ka_report *report)
@@ -47,17 +69,25 @@ static const char *too_few(const ka_report *report, apr_pool_t *pool)
                         LEAST_REQUESTS);
 }
 
+/* "the log covers 12m"; of a group, what is known of one server at the most:
+ * minutes of many make no hour. */
+static const char *covers(const ka_report *report, apr_pool_t *pool)
+{
+    return apr_psprintf(
+        pool, "the %s%s covers %s", report->host_n > 0 ? "longest " : "",
+        ka_source_words_of(report)->noun,
+        ka_words_duration(pool, ka_longest_window(report) * 1e6));
+}
+
 static const char *too_short(const ka_report *report, apr_pool_t *pool)
 {
-    if (report->profile->window_s >= LEAST_WINDOW_S) {
+    if (ka_longest_window(report) >= LEAST_WINDOW_S) {
         return NULL;
     }
-    return apr_psprintf(pool,
-                        "the %s covers %s, and at least a minute, better a "
-                        "busy hour, is needed",
-                        ka_source_word(report),
-                        ka_words_duration(pool,
-                                          report->profile->window_s * 1e6));
+    return apr_pstrcat(pool, covers(report, pool),
+                       ", and at least a minute, better a busy hour, is "
+                       "needed",
+                       NULL);
 }
 
 static const char *bracketed(const ka_report *report, apr_pool_t *pool)
@@ -82,13 +112,11 @@ static const char *no_service(const ka_report *report, apr_pool_t *pool)
 
 static const char *under_an_hour(const ka_report *report, apr_pool_t *pool)
 {
-    if (report->profile->window_s >= BUSY_HOUR_S) {
+    if (ka_longest_window(report) >= BUSY_HOUR_S) {
         return NULL;
     }
-    return apr_psprintf(pool, "the %s covers %s, less than one busy hour",
-                        ka_source_word(report),
-                        ka_words_duration(pool,
-                                          report->profile->window_s * 1e6));
+    return apr_pstrcat(pool, covers(report, pool), ", less than one busy hour",
+                       NULL);
 }
 
 static const char *few_connections(const ka_report *report, apr_pool_t *pool)
@@ -142,10 +170,33 @@ static const char *many_late(const ka_report *report, apr_pool_t *pool)
                               ka_words_share(pool, share));
 }
 
+/* The first of the servers for which it is. */
+static const char *assumed_somewhere(const ka_report *report, apr_pool_t *pool)
+{
+    size_t i;
+
+    for (i = 0; i < report->host_n; i++) {
+        const ka_report *host = report->hosts[i];
+
+        if (host->server->facts[KA_FACT_TIMEOUT].assumed) {
+            return apr_psprintf(
+                pool,
+                "the present KeepAliveTimeout of some servers is not known "
+                "(of %s: %s)",
+                ka_words_clean(pool, host->host, false),
+                host->server->facts[KA_FACT_TIMEOUT].origin);
+        }
+    }
+    return NULL;
+}
+
 static const char *assumed_timeout(const ka_report *report, apr_pool_t *pool)
 {
     const ka_fact *fact = &report->server->facts[KA_FACT_TIMEOUT];
 
+    if (report->facts_differ[KA_FACT_TIMEOUT]) {
+        return assumed_somewhere(report, pool);
+    }
     return fact->assumed ? apr_psprintf(pool,
                                         "the present KeepAliveTimeout is not "
                                         "known (%s)",

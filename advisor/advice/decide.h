@@ -4,6 +4,7 @@
  *   answer      numbers of one MPM
  *   confidence  how far the data carries, and when it carries nothing
  *   directives  rows of advice
+ *   group       what several servers ask of one configuration (group.h)
  *   warnings    what an operator must know besides
  *   verdict     the sentence at the top, and what to do next
  */
@@ -26,8 +27,16 @@ typedef struct ka_decision {
 /* Share of requests whose service time must be known to count busy workers. */
 #define KA_SERVICE_KNOWN_SHARE 0.5
 
-/** What the numbers come from: "log" or "segment". */
-const char *ka_source_word(const ka_report *report);
+/* How sentences speak of what the numbers come from. */
+typedef struct ka_source_words {
+    const char *kind;   /* of ka_source_info */
+    const char *noun;   /* "log": the ... covers an hour */
+    const char *longer; /* what to do where it is too little */
+    const char *again;  /* what to do the day after */
+} ka_source_words;
+
+/** The words for the report's source; never NULL. */
+const ka_source_words *ka_source_words_of(const ka_report *report);
 
 /** Whether connections are known exactly, HTTP/2's too: by their port, or
  * counted by the server itself. */
@@ -44,8 +53,13 @@ bool ka_looks_proxied(const ka_profile *profile);
  * their number x RequestReadTimeout's default header time. [M6] */
 double ka_no_request_workers(const ka_profile *profile);
 
-/** The present MaxRequestWorkers; httpd's default where it is not known. */
-int64_t ka_workers_now(const ka_server *server, ka_mpm mpm);
+/** The present MaxRequestWorkers, of a group the largest; httpd's default
+ * where it is not known. */
+int64_t ka_workers_now(const ka_report *report, ka_mpm mpm);
+
+/** [M12]..[M14] for one timeout; of a bracket, on the side that needs more. */
+ka_fit ka_fit_of(const ka_report *report, size_t timeout,
+                 const ka_supply *supply);
 
 /** The numbers of one MPM, side that does not run out of workers. */
 ka_mpm_answer ka_answer(const ka_decision *d, ka_mpm mpm);

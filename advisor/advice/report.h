@@ -42,9 +42,11 @@ typedef struct ka_advice {
     const char *directive; /* "KeepAliveTimeout" */
     const char *vhost;     /* NULL: server-wide */
     const char *from;      /* present value as text; NULL if not known */
+    bool from_differs;     /* a group's servers have different ones */
     const char *to;        /* proposed value as httpd reads it */
     bool change;           /* to differs from from, or from is not known and
-                              to differs from httpd's default */
+                              to differs from httpd's default; of a group,
+                              from some server's */
     const char *because;   /* one or two sentences with the numbers */
     ka_evidence evidence[KA_EVIDENCE_MAX];
     size_t evidence_n;
@@ -76,6 +78,17 @@ typedef struct ka_report {
     const char *identity_note;  /* NULL if it is the best */
     const ka_profile *profile;
     const ka_server *server;
+
+    /* A group: servers that share a configuration.  The report itself is then
+     * about a server of this kind: all their server time together, rates and
+     * holders per server; hosts[host_n] are the same about each one's own
+     * traffic, complete, ascending by name. */
+    const char *host;           /* the server's name; NULL: not told, or a
+                                   group */
+    const struct ka_report *const *hosts;
+    size_t host_n;              /* 0: no group */
+    bool facts_differ[KA_FACTS]; /* hosts know different values, so that
+                                   `server` knows none */
 
     ka_formula formula;         /* [M1] on this traffic */
     ka_formula formula_high;    /* with a bracket: K of the other side */

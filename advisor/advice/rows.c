@@ -1,5 +1,6 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE.
  * Rows of advice: one table row per directive, with the numbers behind it. */
+#include "group.h"
 #include "rows.h"
 
 void ka_row_evidence(ka_advice *row, const char *name, double number)
@@ -21,6 +22,15 @@ ka_advice *ka_row_push(const ka_row_context *c, const char *rule,
                        .applies = applies,
                        .confidence = c->d->report->verdict.confidence};
     return row;
+}
+
+void ka_row_differs(const ka_row_context *c, ka_advice *row, ka_fact_id fact)
+{
+    if (fact < KA_FACTS && c->d->report->facts_differ[fact]) {
+        row->from = NULL;
+        row->from_differs = true;
+        row->change = true;
+    }
 }
 
 void ka_advise_directives(ka_decision *d, const ka_mpm_answer *answer)

@@ -17,6 +17,10 @@ typedef struct ka_row_context {
 ka_advice *ka_row_push(const ka_row_context *c, const char *rule,
                        const char *directive, const char *applies);
 
+/** Where a group's servers have different values of a fact (KA_FACTS: none),
+ * the row has no present value, and changes that of some. */
+void ka_row_differs(const ka_row_context *c, ka_advice *row, ka_fact_id fact);
+
 /** Adds a number to a row; beyond KA_EVIDENCE_MAX nothing. */
 void ka_row_evidence(ka_advice *row, const char *name, double number);
 

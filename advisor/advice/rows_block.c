@@ -1,5 +1,6 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE.
  * The directives of an MPM's block (R4, R8), each with its reason. */
+#include "group.h"
 #include "rows.h"
 
 #include <inttypes.h>
@@ -12,8 +13,11 @@ static const char *why_demand(const ka_row_context *c)
 {
     apr_pool_t *p = c->d->pool;
     const ka_supply *supply = &c->answer->supply;
-    const ka_held *held = supply->holds_idle ? &c->to->held : &c->to->busy;
-    const char *growth = "";
+    const ka_outcome *to = c->to;
+    const ka_report *busiest = ka_group_busiest(&to, c->d->report, supply,
+                                                c->to->timeout_us);
+    const ka_held *held = supply->holds_idle ? &to->held : &to->busy;
+    const char *growth = "", *where = "";
 
     if (!ka_service_known(c->d->report->profile)) {
         return supply->holds_idle
@@ -27,9 +31,15 @@ static const char *why_demand(const ka_row_context *c)
         growth = apr_psprintf(p, ", times %s for growth",
                               ka_words_number(p, supply->growth));
     }
+    if (busiest) {
+        where = apr_psprintf(p, " on %s, the busiest server",
+                             ka_words_clean(p, busiest->host, false));
+    }
     return apr_psprintf(
-        p, "%s needed so that 1 arrival in 1,000 waits: mean %s, peak %s%s%s.",
-        ka_words_whole(p, c->fit->workers), ka_words_number(p, held->mean),
+        p,
+        "%s needed so that 1 arrival in 1,000 waits%s: mean %s, peak %s%s%s.",
+        ka_words_whole(p, c->fit->workers), where,
+        ka_words_number(p, held->mean),
         ka_words_whole(p, held->peak),
         supply->holds_idle ? "" : ", threads up to 65% busy", growth);
 }
@@ -39,7 +49,7 @@ static const char *why_limit(const ka_row_context *c, int64_t to)
 {
     const ka_server *server = c->d->report->server;
     apr_pool_t *p = c->d->pool;
-    int64_t now = ka_workers_now(server, c->answer->mpm);
+    int64_t now = ka_workers_now(c->d->report, c->answer->mpm);
 
     if ((double)to < c->fit->workers) {
         return " That is all that fits.";
@@ -49,6 +59,9 @@ static const char *why_limit(const ka_row_context *c, int64_t to)
     }
     if (c->fit->workers >= (double)now) {
         return "";
+    }
+    if (c->d->report->facts_differ[KA_FACT_MAX_REQUEST_WORKERS]) {
+        return " Not below the largest present limit: it reserves nothing.";
     }
     return server->facts[KA_FACT_MAX_REQUEST_WORKERS].known
                ? " The present limit stays: it reserves nothing."
@@ -117,11 +130,12 @@ static const char *why_min_spare(const ka_row_context *c)
 {
     return apr_psprintf(
         c->d->pool,
-        "A busy second (p99) opens %s connections; httpd adds workers once a "
-        "second.",
+        "A busy second (p99) opens %s connections%s; httpd adds workers once "
+        "a second.",
         ka_words_number(c->d->pool,
-                        c->d->report->profile->total.p99_per_s *
-                            (1 - c->to->reuse) * c->answer->supply.growth));
+                        ka_busy_opens(c->d->report, c->to->timeout_us) *
+                            c->answer->supply.growth),
+        c->d->report->host_n > 0 ? " on the busiest server" : "");
 }
 
 static const char *why_max_spare(const ka_row_context *c)
@@ -187,6 +201,7 @@ static void advise_block_item(const ka_row_context *c, ka_block_item item)
     row->to = apr_psprintf(c->d->pool, "%" PRId64, to);
     row->change =
         to != (now < 0 ? info->httpd_default[c->answer->mpm] : now);
+    ka_row_differs(c, row, block_rows[item].fact);
     row->because = block_rows[item].why(c);
     if (!ka_service_known(c->d->report->profile)) {
         row->confidence = KA_CONFIDENCE_LOW;

@@ -172,6 +172,7 @@ static void advise_keepalive(const ka_row_context *c)
     row->from = off_now ? "Off" : "On";
     row->to = off ? "Off" : "On";
     row->change = off != off_now;
+    ka_row_differs(c, row, KA_FACT_KEEP_ALIVE);
     row->confidence = choice_confidence(c);
     row->because =
         off ? choice_rows[reason].why(c)
@@ -202,6 +203,7 @@ static void advise_timeout(const ka_row_context *c)
     row->to = timeout_text(c->d->pool, c->to->timeout_us);
     row->change = row->from ? strcmp(row->from, row->to) != 0
                             : c->to->timeout_us != DEFAULT_TIMEOUT_US;
+    ka_row_differs(c, row, KA_FACT_TIMEOUT);
     row->confidence = choice_confidence(c);
     row->because = choice_rows[reason].why(c);
     ka_row_evidence(row, "reuse", c->to->reuse);
@@ -249,6 +251,7 @@ static void advise_max_requests(const ka_row_context *c)
     row->from = now < 0 ? NULL : apr_psprintf(p, "%" PRId64, now);
     row->to = apr_psprintf(p, "%u", to);
     row->change = (int64_t)to != compared;
+    ka_row_differs(c, row, KA_FACT_MAX_KEEPALIVE_REQUESTS);
     row->because =
         to ? apr_psprintf(p,
                           "It ends connections early only to open %s more of "

@@ -1,6 +1,6 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE.
  * The sentence at the top, and what to do next. */
-#include "decide.h"
+#include "group.h"
 
 #include <string.h>
 #include <apr_strings.h>
@@ -12,7 +12,7 @@
  * known: what nobody told us cannot be called wrong. */
 static bool counts(const ka_advice *row)
 {
-    return row->change && row->from != NULL;
+    return row->change && (row->from != NULL || row->from_differs);
 }
 
 static bool change_advised(const ka_report *report)
@@ -32,42 +32,54 @@ static const char *holders(const ka_mpm_answer *a)
     return a->supply.holds_idle ? "workers" : "idle or busy connections";
 }
 
-/* What one answer changes, in half a sentence. */
-static const char *answer_text(const ka_decision *d, const ka_mpm_answer *a)
+/* What is held and reused; servers that are set up differently have no one
+ * timeout to compare it with. */
+static const char *numbers_text(const ka_decision *d, const ka_mpm_answer *a)
 {
     const ka_report *r = d->report;
     apr_pool_t *p = d->pool;
     const ka_outcome *to = &r->high[a->choice.index];
     const ka_outcome *to_low = &r->low[a->choice.index];
-    const ka_outcome *now = &r->high[r->now];
-    const ka_outcome *now_low = &r->low[r->now];
-    const char *numbers;
+    const ka_outcome *now = &r->high[r->now], *now_low = &r->low[r->now];
+    const char *held = ka_words_range(p, ka_words_number, to_low->held_mean,
+                                      to->held_mean);
+    const char *reuse =
+        ka_words_range(p, ka_words_share, to_low->reuse, to->reuse);
 
-    if (a->choice.index == r->now) {
-        return to->timeout_us == KA_TIMEOUT_OFF
+    if (r->facts_differ[KA_FACT_TIMEOUT]) {
+        return apr_psprintf(p, "%s %s held in the mean, reuse %s", held,
+                            holders(a), reuse);
+    }
+    return apr_psprintf(
+        p, "%s %s held in the mean instead of %s, reuse %s instead of %s", held,
+        holders(a),
+        ka_words_range(p, ka_words_number, now_low->held_mean, now->held_mean),
+        reuse, ka_words_range(p, ka_words_share, now_low->reuse, now->reuse));
+}
+
+/* What one answer changes, in half a sentence. */
+static const char *answer_text(const ka_decision *d, const ka_mpm_answer *a)
+{
+    const ka_report *r = d->report;
+    apr_pool_t *p = d->pool;
+    int64_t to_us = r->high[a->choice.index].timeout_us;
+
+    if (a->choice.index == r->now && !r->facts_differ[KA_FACT_TIMEOUT]) {
+        return to_us == KA_TIMEOUT_OFF
                    ? "leave KeepAlive Off"
                    : apr_psprintf(p, "leave KeepAliveTimeout at %s",
-                                  ka_words_timeout(p, to->timeout_us));
+                                  ka_words_timeout(p, to_us));
     }
-    numbers = apr_psprintf(
-        p, "%s %s held in the mean instead of %s, reuse %s instead of %s",
-        ka_words_range(p, ka_words_number, to_low->held_mean, to->held_mean),
-        holders(a),
-        ka_words_range(p, ka_words_number, now_low->held_mean,
-                       now->held_mean),
-        ka_words_range(p, ka_words_share, to_low->reuse, to->reuse),
-        ka_words_range(p, ka_words_share, now_low->reuse, now->reuse));
-    if (to->timeout_us == KA_TIMEOUT_OFF) {
+    if (to_us == KA_TIMEOUT_OFF) {
         return apr_psprintf(p, "set KeepAlive Off (%s now): %s",
-                            ka_words_timeout(p, r->timeout_us), numbers);
+                            ka_timeout_now(r, p), numbers_text(d, a));
     }
     return apr_psprintf(p, "set KeepAliveTimeout to %s (%s now%s): %s",
-                        ka_words_timeout(p, to->timeout_us),
-                        ka_words_timeout(p, r->timeout_us),
+                        ka_words_timeout(p, to_us), ka_timeout_now(r, p),
                         r->server->facts[KA_FACT_TIMEOUT].assumed
                             ? ", assumed"
                             : "",
-                        numbers);
+                        numbers_text(d, a));
 }
 
 static const char *workers_text(const ka_decision *d, const ka_mpm_answer *a)
@@ -126,6 +138,19 @@ static const char *verdict_text(const ka_decision *d)
     return text;
 }
 
+/* Of a group, whom it is about. */
+static const char *verdict_lead(const ka_decision *d)
+{
+    const ka_report *r = d->report;
+
+    if (r->host_n == 0 || r->verdict.refused) {
+        return "";
+    }
+    return apr_psprintf(d->pool, "For each of %s:%s",
+                        ka_words_plural(d->pool, (int64_t)r->host_n, "server"),
+                        r->answer_n > 1 ? "\n" : " ");
+}
+
 /* ---- next steps -------------------------------------------------------- */
 
 static void next(ka_decision *d, const char *text)
@@ -145,6 +170,9 @@ static void next_facts(ka_decision *d)
     for (i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
         const ka_fact *fact = &d->report->server->facts[wanted[i]];
 
+        if (d->report->facts_differ[wanted[i]]) {
+            continue; /* known, of each */
+        }
         if (!fact->known || fact->assumed) {
             list = apr_pstrcat(d->pool, list ? list : "",
                                list ? ", " : "",
@@ -155,7 +183,7 @@ static void next_facts(ka_decision *d)
         next(d, apr_psprintf(d->pool,
                              "Tell what this %s cannot: run it again with "
                              "%s.",
-                             ka_source_word(d->report), list));
+                             ka_source_words_of(d->report)->noun, list));
     }
 }
 
@@ -181,8 +209,7 @@ static void next_apply(ka_decision *d)
     next(d, "Write the block with --output conf -o httpd-mpm.conf, include it "
             "behind the present one, check it with `apachectl configtest`, "
             "then reload; ServerLimit and ThreadLimit need a full restart.");
-    next(d, apr_psprintf(d->pool, "Run this again on the %s of the day after.",
-                         ka_source_word(d->report)));
+    next(d, ka_source_words_of(d->report)->again);
 }
 
 void ka_judge_verdict(ka_decision *d)
@@ -190,13 +217,10 @@ void ka_judge_verdict(ka_decision *d)
     ka_report *r = d->report;
 
     r->verdict.change_advised = !r->verdict.refused && change_advised(r);
-    r->verdict.text = verdict_text(d);
+    r->verdict.text =
+        apr_pstrcat(d->pool, verdict_lead(d), verdict_text(d), NULL);
     if (r->verdict.refused) {
-        next(d, r->profile->live
-                    ? "Run it again when the module has recorded for longer: "
-                      "one busy day."
-                    : "Run it on a longer log: one busy day, all rotated "
-                      "files together.");
+        next(d, ka_source_words_of(r)->longer);
     }
     else {
         next_facts(d);

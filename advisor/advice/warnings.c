@@ -1,6 +1,6 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE.
  * What an operator must know besides the rows: one table row per warning. */
-#include "decide.h"
+#include "group.h"
 
 #include <apr_strings.h>
 
@@ -210,6 +210,25 @@ static const char *warn_late(const ka_decision *d)
         ka_words_plural(d->pool, (int64_t)s->late, "request"));
 }
 
+static const char *warn_forgotten(const ka_decision *d)
+{
+    const ka_source_info *s = d->report->source;
+
+    if (s->forgotten == 0) {
+        return NULL;
+    }
+    return apr_psprintf(
+        d->pool,
+        "So many clients were there at once that memory did not hold them all: "
+        "%s taken as gone before their time. Up to so many connections are "
+        "counted too many.",
+        s->forgotten == 1
+            ? "1 client was"
+            : apr_pstrcat(d->pool,
+                          ka_words_count(d->pool, (int64_t)s->forgotten),
+                          " clients were", NULL));
+}
+
 static const char *warn_linger(const ka_decision *d)
 {
     const ka_outcome *now = &d->report->high[d->report->now];
@@ -257,6 +276,9 @@ static const struct {
     const char *id;
     warn *find;
 } rows[] = {{"infeasible", warn_infeasible},
+            {"hosts_differ", ka_warn_hosts_differ},
+            {"host_facts_differ", ka_warn_host_facts},
+            {"hosts_refused", ka_warn_hosts_refused},
             {"looks_proxied", warn_proxy},
             {"bracket", warn_bracket},
             {"no_service_times", warn_service},
@@ -269,6 +291,7 @@ static const struct {
             {"several_vhosts", warn_vhosts},
             {"reload_closes_idle", warn_event_reload},
             {"late_lines", warn_late},
+            {"clients_forgotten", warn_forgotten},
             {"damaged_files", warn_damaged}};
 
 void ka_advise_warnings(ka_decision *d)

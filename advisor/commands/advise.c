@@ -3,7 +3,7 @@
 #include "commands.h"
 
 #include "../advice/advise.h"
-#include "analysis.h"
+#include "group.h"
 #include "output.h"
 #include "say.h"
 
@@ -13,13 +13,8 @@ static apr_status_t analyse(ka_analysis *analysis, const char **error,
     ka_advise_options advise = {.delta = options->reuse_loss,
                                 .growth = options->growth};
     apr_status_t rv = ka_analysis_run(analysis, error, options, pool);
-    ka_extra extra;
 
-    if (rv) {
-        return rv;
-    }
-    extra = ka_analysis_extra(analysis);
-    return ka_advise(&analysis->report, &extra, &advise, pool);
+    return rv ? rv : ka_group_advise(analysis, &advise, pool);
 }
 
 int ka_command_advise(const ka_options *options, apr_pool_t *pool)

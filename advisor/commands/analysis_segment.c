@@ -100,6 +100,19 @@ static void describe(ka_source_info *source, const ka_live *live,
                                .requests = ka_stats_requests(live->total)};
 }
 
+/* Requests per connection [M16]. */
+static void set_lengths(ka_analysis *a, const ka_live *live)
+{
+    const ka_stats *total = live->total;
+    int32_t limit = live->vhost_n
+                        ? live->vhosts[0].vhost->max_keep_alive_requests
+                        : 0;
+
+    a->lengths = &total->quantity[KA_QUANTITY_REQUESTS];
+    a->length_limit = limit > 0 ? (uint32_t)limit : 0;
+    a->limited = total->counter[KA_COUNTER_CLOSE + KA_REASON_MAX_REQUESTS];
+}
+
 static const char *longer_note(const ka_hist_traffic *traffic)
 {
     return traffic->survival.n
@@ -171,6 +184,7 @@ apr_status_t ka_analysis_segment(ka_analysis *a, const char **error,
     *error = "not enough memory for this segment";
     describe(&a->source, a->live, pool);
     set_facts(&a->server, a->live, pool);
+    set_lengths(a, a->live);
     ka_live_profile(&a->profile, a->live, pool);
     ka_live_traffic(&traffic, a->live, pool);
     *r = (ka_report){.generated_us = apr_time_now(),

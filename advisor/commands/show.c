@@ -2,7 +2,7 @@
  * `kaadvisor show`: what a source holds, without advice. */
 #include "commands.h"
 
-#include "analysis.h"
+#include "group.h"
 #include "output.h"
 #include "say.h"
 #include "show_segment.h"
@@ -16,6 +16,7 @@ static int show_logs(const ka_options *options, apr_pool_t *pool)
         ka_say(pool, "%s", error);
         return KA_EXIT_FAILED;
     }
+    ka_group_link(analysis, pool);
     return ka_result_write(options,
                            options->output == KA_OUTPUT_JSON
                                ? ka_render_show_json

@@ -7,7 +7,7 @@
  * line of a comment ends with a backslash, which httpd would take for "goes
  * on in the next line" and so swallow a directive.  A directive's argument is
  * written only if it is letters, digits and dots. */
-#include "render.h"
+#include "conf.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -15,23 +15,16 @@
 #include <ka_units.h>
 
 #include "page.h"
+#include "render.h"
 #include "sections.h"
 
-#define CONF_WIDTH 78
 #define BLOCK_INDENT 4
-
-typedef struct conf {
-    FILE *out;
-    apr_pool_t *pool;
-    const ka_report *report;
-    bool legacy;
-    bool follows; /* a directive stands above in this section */
-} conf;
+#define FILES_NAMED 20
 
 /* ---- comments --------------------------------------------------------------
  */
 
-static void comment_line(const conf *c, int indent, const char *lead,
+static void comment_line(const ka_conf *c, int indent, const char *lead,
                          const char *text, size_t length)
 {
     bool goes_on = length && text[length - 1] == '\\';
@@ -44,9 +37,8 @@ static void comment_line(const conf *c, int indent, const char *lead,
             (int)(goes_on ? length - 1 : length), text, goes_on ? "\\x5c" : "");
 }
 
-/* A wrapped comment; `first` leads its first line, blanks the others. */
-static void comment(const conf *c, int indent, const char *first,
-                    const char *text)
+void ka_conf_comment(const ka_conf *c, int indent, const char *first,
+                     const char *text)
 {
     const char *lead = first;
     size_t taken = (size_t)indent + strlen("# ") + strlen(first) + 3;
@@ -55,19 +47,19 @@ static void comment(const conf *c, int indent, const char *first,
     while (text) {
         const char *line = text;
         /* 3 columns are kept for a backslash at the end. */
-        size_t length = ka_wrap_line(&text, CONF_WIDTH - taken);
+        size_t length = ka_wrap_line(&text, KA_CONF_WIDTH - taken);
 
         comment_line(c, indent, lead, line, length);
         lead = apr_psprintf(c->pool, "%*s", (int)strlen(first), "");
     }
 }
 
-static void blank_comment(const conf *c)
+static void blank_comment(const ka_conf *c)
 {
     fputs("#\n", c->out);
 }
 
-static void blank(const conf *c)
+static void blank(const ka_conf *c)
 {
     fputc('\n', c->out);
 }
@@ -82,19 +74,26 @@ static const char *base_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-static void sources(const conf *c)
+static void sources(const ka_conf *c)
 {
     const ka_source_info *source = c->report->source;
     const char *first = ka_words_time(c->pool, source->first_us);
     const char *last = ka_words_time(c->pool, source->last_us);
+    size_t n = source->file_n <= FILES_NAMED ? source->file_n : FILES_NAMED;
     const char *files = "";
     size_t i;
 
-    for (i = 0; i < source->file_n; i++) {
+    for (i = 0; i < n; i++) {
         files = apr_pstrcat(c->pool, files, i ? ", " : "",
                             base_name(source->files[i]), NULL);
     }
-    comment(
+    if (n < source->file_n) {
+        files =
+            apr_psprintf(c->pool, "%s and %s", files,
+                         ka_words_plural(c->pool, (int64_t)(source->file_n - n),
+                                         "more file"));
+    }
+    ka_conf_comment(
         c, 0, "Traffic:  ",
         apr_psprintf(c->pool, "%s, %s requests%s%s%s%s", files,
                      ka_words_count(
@@ -103,7 +102,7 @@ static void sources(const conf *c)
                      first && last ? " to " : "", first && last ? last : ""));
 }
 
-static void formula(const conf *c)
+static void formula(const ka_conf *c)
 {
     const ka_formula *f = &c->report->formula;
     const ka_formula *high =
@@ -118,14 +117,15 @@ static void formula(const conf *c)
                               ka_words_size(c->pool, f->process_bytes),
                               ka_words_size(c->pool, f->memory_bytes));
     }
-    comment(c, 0, "Classic:  ",
-            apr_psprintf(c->pool,
-                         "[M1] KeepAliveTimeout x requests per second / mean "
-                         "keep-alive requests: %s processes%s",
-                         ka_formula_in_words(c->pool, f, high), memory));
+    ka_conf_comment(
+        c, 0, "Classic:  ",
+        apr_psprintf(c->pool,
+                     "[M1] KeepAliveTimeout x requests per second / mean "
+                     "keep-alive requests: %s processes%s",
+                     ka_formula_in_words(c->pool, f, high), memory));
 }
 
-static void inputs(const conf *c)
+static void inputs(const ka_conf *c)
 {
     const char *lead = "Inputs:   ";
     int i;
@@ -135,12 +135,13 @@ static void inputs(const conf *c)
         char buffer[KA_UNITS_BUFFER];
 
         if (fact->known) {
-            comment(c, 0, lead,
-                    apr_psprintf(
-                        c->pool, "%s %s (%s)",
-                        ka_fact_info_of((ka_fact_id)i)->label,
-                        ka_fact_text(buffer, c->report->server, (ka_fact_id)i),
-                        fact->origin ? fact->origin : "given"));
+            ka_conf_comment(
+                c, 0, lead,
+                apr_psprintf(
+                    c->pool, "%s %s (%s)",
+                    ka_fact_info_of((ka_fact_id)i)->label,
+                    ka_fact_text(buffer, c->report->server, (ka_fact_id)i),
+                    fact->origin ? fact->origin : "given"));
             lead = "          ";
         }
     }
@@ -160,45 +161,49 @@ static bool needs_restart(const ka_report *report)
     return false;
 }
 
-static void how_to_apply(const conf *c)
+static void how_to_apply(const ka_conf *c)
 {
-    comment(c, 0, "Apply:    ",
-            "1. Include this file behind the present KeepAlive and MPM "
-            "directives, which can stay: the last one counts.");
-    comment(c, 0, "          ",
-            "2. Check: httpd -t (apache2ctl -t on Debian).");
-    comment(c, 0, "          ",
-            needs_restart(c->report)
-                ? "3. Stop and start httpd: a reload does not change "
-                  "ServerLimit and ThreadLimit."
-                : "3. Reload: httpd -k graceful.");
-    comment(c, 0, "Go back:  ", "take the Include out again, then 2 and 3.");
-    comment(c, 0, "Note:     ",
-            "a <VirtualHost> that sets one of these itself keeps its own "
-            "value.");
+    ka_conf_comment(c, 0, "Apply:    ",
+                    "1. Include this file behind the present KeepAlive and MPM "
+                    "directives, which can stay: the last one counts.");
+    ka_conf_comment(c, 0, "          ",
+                    "2. Check: httpd -t (apache2ctl -t on Debian).");
+    ka_conf_comment(c, 0, "          ",
+                    needs_restart(c->report)
+                        ? "3. Stop and start httpd: a reload does not change "
+                          "ServerLimit and ThreadLimit."
+                        : "3. Reload: httpd -k graceful.");
+    ka_conf_comment(c, 0,
+                    "Go back:  ", "take the Include out again, then 2 and 3.");
+    ka_conf_comment(
+        c, 0, "Note:     ",
+        "a <VirtualHost> that sets one of these itself keeps its own "
+        "value.");
 }
 
-static void head(const conf *c)
+static void head(const ka_conf *c)
 {
     const ka_report *report = c->report;
     const char *when = ka_words_time(c->pool, report->generated_us);
     const char *limit = report->verdict.confidence_why;
 
-    comment(c, 0, "",
-            "httpd-mpm.conf: keep-alive and MPM settings for the traffic "
-            "below");
-    comment(c, 0, "",
-            apr_psprintf(c->pool, "Written by kaadvisor %s%s%s",
-                         report->version ? report->version : "",
-                         when ? " on " : "", when ? when : ""));
+    ka_conf_comment(
+        c, 0, "",
+        "httpd-mpm.conf: keep-alive and MPM settings for the traffic "
+        "below");
+    ka_conf_comment(c, 0, "",
+                    apr_psprintf(c->pool, "Written by kaadvisor %s%s%s",
+                                 report->version ? report->version : "",
+                                 when ? " on " : "", when ? when : ""));
     blank_comment(c);
-    comment(c, 0,
-            "Verdict:  ", report->verdict.text ? report->verdict.text : "");
-    comment(c, 0, "          ",
-            apr_pstrcat(c->pool, "Confidence: ",
-                        ka_confidence_name(report->verdict.confidence),
-                        limit ? " - " : "", limit ? limit : "", NULL));
+    ka_conf_comment(
+        c, 0, "Verdict:  ", report->verdict.text ? report->verdict.text : "");
+    ka_conf_comment(c, 0, "          ",
+                    apr_pstrcat(c->pool, "Confidence: ",
+                                ka_confidence_name(report->verdict.confidence),
+                                limit ? " - " : "", limit ? limit : "", NULL));
     sources(c);
+    ka_conf_servers(c);
     formula(c);
     inputs(c);
     if (!report->verdict.refused) {
@@ -221,15 +226,14 @@ static bool is_plain(const char *value)
     return *value != '\0';
 }
 
-/* The server-wide row of a directive: the MPM's own one, else that of any. */
-static const ka_advice *find_row(const conf *c, const char *directive,
-                                 ka_mpm mpm)
+const ka_advice *ka_conf_row(const ka_report *report, const char *directive,
+                             ka_mpm mpm)
 {
     const ka_advice *any = NULL;
     size_t i;
 
-    for (i = 0; i < c->report->advice_n; i++) {
-        const ka_advice *a = &c->report->advice[i];
+    for (i = 0; i < report->advice_n; i++) {
+        const ka_advice *a = &report->advice[i];
 
         if (a->vhost || !a->directive || strcmp(a->directive, directive)) {
             continue;
@@ -244,23 +248,24 @@ static const ka_advice *find_row(const conf *c, const char *directive,
     return any;
 }
 
-static void directive(conf *c, int indent, const char *name, const char *value,
-                      const char *because)
+static void directive(ka_conf *c, int indent, const char *name,
+                      const char *value, const char *because)
 {
     if (because) {
         if (c->follows) {
             blank(c);
         }
-        comment(c, indent, "", because);
+        ka_conf_comment(c, indent, "", because);
     }
     c->follows = true;
     if (is_plain(value)) {
         fprintf(c->out, "%*s%s %s\n", indent, "", name, value);
     }
     else {
-        comment(c, indent, "",
-                apr_pstrcat(c->pool, name, " ", value,
-                            ": not written, no value that httpd reads", NULL));
+        ka_conf_comment(c, indent, "",
+                        apr_pstrcat(c->pool, name, " ", value,
+                                    ": not written, no value that httpd reads",
+                                    NULL));
     }
 }
 
@@ -268,7 +273,7 @@ static void directive(conf *c, int indent, const char *name, const char *value,
  */
 
 /* What the choice says where no row of advice does; NULL: nothing. */
-static const char *chosen(const conf *c, const ka_mpm_answer *answer,
+static const char *chosen(const ka_conf *c, const ka_mpm_answer *answer,
                           const char *name)
 {
     char buffer[KA_UNITS_BUFFER];
@@ -297,10 +302,11 @@ typedef struct setting {
     const char *because;
 } setting;
 
-static setting setting_of(const conf *c, const char *name,
+static setting setting_of(const ka_conf *c, const char *name,
                           const ka_mpm_answer *answer)
 {
-    const ka_advice *row = find_row(c, name, answer ? answer->mpm : KA_MPM_N);
+    const ka_advice *row =
+        ka_conf_row(c->report, name, answer ? answer->mpm : KA_MPM_N);
 
     if (row && row->to) {
         return (setting){row->to, row->because};
@@ -314,7 +320,7 @@ static bool same(const char *a, const char *b)
 }
 
 /* All answers agree, so that the directive can stand outside the blocks. */
-static bool is_common(const conf *c, const char *name)
+static bool is_common(const ka_conf *c, const char *name)
 {
     setting first = setting_of(c, name, c->report->answers);
     size_t i;
@@ -329,7 +335,7 @@ static bool is_common(const conf *c, const char *name)
     return true;
 }
 
-static void keepalive(conf *c, int indent, const ka_mpm_answer *answer,
+static void keepalive(ka_conf *c, int indent, const ka_mpm_answer *answer,
                       bool common)
 {
     size_t i;
@@ -347,7 +353,7 @@ static void keepalive(conf *c, int indent, const ka_mpm_answer *answer,
 /* ---- the MPM's block --------------------------------------------------------
  */
 
-static void block(conf *c, const ka_mpm_answer *answer)
+static void block(ka_conf *c, const ka_mpm_answer *answer)
 {
     int i;
 
@@ -360,7 +366,7 @@ static void block(conf *c, const ka_mpm_answer *answer)
         if (!name || value < 0) {
             continue;
         }
-        row = find_row(c, name, answer->mpm);
+        row = ka_conf_row(c->report, name, answer->mpm);
         directive(c, BLOCK_INDENT,
                   c->legacy && info->legacy ? info->legacy : name,
                   apr_psprintf(c->pool, "%" APR_INT64_T_FMT, value),
@@ -368,7 +374,7 @@ static void block(conf *c, const ka_mpm_answer *answer)
     }
 }
 
-static void mpm_section(conf *c, const ka_mpm_answer *answer)
+static void mpm_section(ka_conf *c, const ka_mpm_answer *answer)
 {
     blank(c);
     c->follows = false;
@@ -378,17 +384,17 @@ static void mpm_section(conf *c, const ka_mpm_answer *answer)
         block(c, answer);
     }
     else {
-        comment(c, BLOCK_INDENT, "",
-                "No sizes here: a number that they need is not known.");
+        ka_conf_comment(c, BLOCK_INDENT, "",
+                        "No sizes here: a number that they need is not known.");
     }
     if (answer->needs) {
-        comment(c, BLOCK_INDENT, "", answer->needs);
+        ka_conf_comment(c, BLOCK_INDENT, "", answer->needs);
     }
     fputs("</IfModule>\n", c->out);
 }
 
 /* Where a vhost is declared is not known: its rows are left to a person. */
-static void vhosts(const conf *c)
+static void vhosts(const ka_conf *c)
 {
     size_t i;
 
@@ -397,12 +403,14 @@ static void vhosts(const conf *c)
 
         if (a->vhost && a->directive && a->to) {
             blank(c);
-            comment(c, 0, "",
-                    apr_psprintf(c->pool, "In the <VirtualHost> of %s:",
-                                 ka_words_clean(c->pool, a->vhost, false)));
-            comment(c, 0, "    ",
-                    apr_pstrcat(c->pool, a->directive, " ", a->to, NULL));
-            comment(c, 0, "", a->because ? a->because : "");
+            ka_conf_comment(
+                c, 0, "",
+                apr_psprintf(c->pool, "In the <VirtualHost> of %s:",
+                             ka_words_clean(c->pool, a->vhost, false)));
+            ka_conf_comment(
+                c, 0, "    ",
+                apr_pstrcat(c->pool, a->directive, " ", a->to, NULL));
+            ka_conf_comment(c, 0, "", a->because ? a->because : "");
         }
     }
 }
@@ -411,11 +419,11 @@ apr_status_t ka_render_conf(FILE *out, const ka_report *report,
                             const ka_render_options *options)
 {
     ka_page page;
-    apr_status_t rv = ka_page_begin(&page, out, CONF_WIDTH, false);
-    conf c = {.out = out,
-              .pool = page.pool,
-              .report = report,
-              .legacy = options->legacy_names};
+    apr_status_t rv = ka_page_begin(&page, out, KA_CONF_WIDTH, false);
+    ka_conf c = {.out = out,
+                 .pool = page.pool,
+                 .report = report,
+                 .legacy = options->legacy_names};
     size_t i;
 
     if (rv != APR_SUCCESS) {
@@ -424,10 +432,10 @@ apr_status_t ka_render_conf(FILE *out, const ka_report *report,
     head(&c);
     if (report->verdict.refused) {
         blank_comment(&c);
-        comment(&c, 0, "",
-                "No directive is written: there is no advice to give.");
+        ka_conf_comment(&c, 0, "",
+                        "No directive is written: there is no advice to give.");
         for (i = 0; i < report->next_n; i++) {
-            comment(&c, 0, "- ", report->next[i]);
+            ka_conf_comment(&c, 0, "- ", report->next[i]);
         }
         return ka_page_end(&page);
     }
@@ -437,5 +445,6 @@ apr_status_t ka_render_conf(FILE *out, const ka_report *report,
         mpm_section(&c, &report->answers[i]);
     }
     vhosts(&c);
+    ka_conf_deviations(&c);
     return ka_page_end(&page);
 }

@@ -332,11 +332,54 @@ static json_t *verdict(const ka_report *report, apr_pool_t *pool)
                      "refused", (int)report->verdict.refused);
 }
 
-apr_status_t ka_render_json(FILE *out, const ka_report *report,
-                            const ka_render_options *options)
+/* ---- the document ----------------------------------------------------------
+ */
+
+/* Adds what a report says, be it the document's or that of one of a group's
+ * servers; false without memory. */
+static bool add_report(json_t *object, const ka_report *report,
+                       apr_pool_t *pool)
 {
     const ka_formula *other =
         report->profile->bracket ? &report->formula_high : NULL;
+    json_t *body = json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "host",
+        ka_doc_text(report->host, pool), "source", ka_doc_source(report, pool),
+        "traffic", ka_doc_traffic(report, pool), "server",
+        server(report->server, pool), "unknown", unknown(report->server, pool),
+        "formula",
+        ka_doc_formula(&report->formula, other, report->formula_rule,
+                       report->why_it_differs, pool),
+        "timeouts", timeouts(report), "answers", answers(report, pool),
+        "advice", advice(report, pool), "warnings", warnings(report, pool),
+        "next", next_steps(report, pool), "verdict", verdict(report, pool));
+    bool added = body && json_object_update(object, body) == 0;
+
+    json_decref(body);
+    return added;
+}
+
+static json_t *hosts(const ka_report *report, apr_pool_t *pool)
+{
+    json_t *array = json_array();
+    size_t i;
+
+    for (i = 0; i < report->host_n; i++) {
+        json_t *object = json_object();
+
+        if (!add_report(object, report->hosts[i], pool)) {
+            json_decref(object);
+            json_decref(array);
+            return NULL;
+        }
+        json_array_append_new(array, object);
+    }
+    return array;
+}
+
+apr_status_t ka_render_json(FILE *out, const ka_report *report,
+                            const ka_render_options *options)
+{
     apr_pool_t *pool;
     apr_status_t rv = apr_pool_create(&pool, NULL);
     json_t *root;
@@ -345,20 +388,14 @@ apr_status_t ka_render_json(FILE *out, const ka_report *report,
     if (rv != APR_SUCCESS) {
         return rv;
     }
-    root = json_pack(
-        "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-        "s:o}",
-        "schema", KA_DOC_SCHEMA, "generated_at",
-        ka_doc_time(report->generated_us, pool), "version",
-        ka_doc_text(report->version, pool), "source",
-        ka_doc_source(report, pool), "traffic", ka_doc_traffic(report, pool),
-        "server", server(report->server, pool), "unknown",
-        unknown(report->server, pool), "formula",
-        ka_doc_formula(&report->formula, other, report->formula_rule,
-                       report->why_it_differs, pool),
-        "timeouts", timeouts(report), "answers", answers(report, pool),
-        "advice", advice(report, pool), "warnings", warnings(report, pool),
-        "next", next_steps(report, pool), "verdict", verdict(report, pool));
+    root = json_pack("{s:s, s:o, s:o}", "schema", KA_DOC_SCHEMA, "generated_at",
+                     ka_doc_time(report->generated_us, pool), "version",
+                     ka_doc_text(report->version, pool));
+    if (!add_report(root, report, pool) ||
+        json_object_set_new(root, "hosts", hosts(report, pool))) {
+        json_decref(root);
+        root = NULL;
+    }
     rv = ka_doc_write(out, root);
     apr_pool_destroy(pool);
     return rv;

@@ -36,11 +36,10 @@ static void add_quality(json_t *object, const ka_source_info *source,
     const struct {
         const char *key;
         uint64_t n;
-    } counts[] = {{"overlong", source->overlong},
-                  {"cut", source->cut},
-                  {"out_of_order", source->out_of_order},
-                  {"late", source->late},
-                  {"requests", source->requests}};
+    } counts[] = {
+        {"overlong", source->overlong},         {"cut", source->cut},
+        {"out_of_order", source->out_of_order}, {"late", source->late},
+        {"forgotten", source->forgotten},       {"requests", source->requests}};
     size_t i;
 
     for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {

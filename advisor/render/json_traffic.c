@@ -186,6 +186,8 @@ static void add_details(json_t *object, const ka_report *report,
                         p->live && !p->low.clients
                             ? json_null()
                             : ka_doc_whole((int64_t)p->addresses));
+    json_object_set_new(object, "clients_estimated",
+                        json_boolean(report->source->distinct_estimated));
     json_object_set_new(object, "top_address_share",
                         p->live ? json_null()
                                 : ka_doc_number(p->top_address_share));

@@ -38,8 +38,10 @@ static void advice_table(ka_page *page, const ka_report *report, ka_mpm mpm,
     for (i = 0; i < report->advice_n; i++) {
         const ka_advice *a = &report->advice[i];
         const char *cells[] = {a->change ? "*" : "", a->directive,
-                               a->from ? a->from : "?", a->to,
-                               why(page->pool, a, verbose)};
+                               a->from           ? a->from
+                               : a->from_differs ? "differs"
+                                                 : "?",
+                               a->to, why(page->pool, a, verbose)};
 
         if (a->mpm == mpm || (with_any && a->mpm == KA_MPM_N)) {
             ka_table_row(&table, a->change ? KA_STYLE_PLAIN : KA_STYLE_DIM,
@@ -85,7 +87,8 @@ static void legend(ka_page *page, const ka_report *report)
     size_t i;
 
     for (i = 0; i < report->advice_n; i++) {
-        unknown = unknown || !report->advice[i].from;
+        unknown = unknown ||
+                  (!report->advice[i].from && !report->advice[i].from_differs);
     }
     ka_page_gap(page);
     if (!restart && !reload) {
@@ -131,17 +134,24 @@ static void needs(ka_page *page, const ka_mpm_answer *answer)
     }
 }
 
-static void for_each_mpm(ka_page *page, const ka_report *report, bool verbose)
+static const char *why_each(const ka_page *page, const ka_report *report)
 {
     const char *option = ka_fact_info_of(KA_FACT_ID_MPM)->option;
+
+    return report->facts_differ[KA_FACT_ID_MPM]
+               ? "The servers have different MPMs, so each has its own table."
+               : apr_psprintf(page->pool,
+                              "The MPM is not known, so each has its own "
+                              "table; %s settles it (httpd -V names it).",
+                              option ? option : "--mpm");
+}
+
+static void for_each_mpm(ka_page *page, const ka_report *report, bool verbose)
+{
     bool same = same_needs(report);
     size_t i;
 
-    ka_page_paragraph(page, KA_STYLE_PLAIN, "  ", "  ",
-                      apr_psprintf(page->pool,
-                                   "The MPM is not known, so each has its own "
-                                   "table; %s settles it (httpd -V names it).",
-                                   option ? option : "--mpm"));
+    ka_page_paragraph(page, KA_STYLE_PLAIN, "  ", "  ", why_each(page, report));
     advice_table(page, report, KA_MPM_N, false, verbose);
     for (i = 0; i < report->answer_n; i++) {
         const ka_mpm_answer *answer = &report->answers[i];

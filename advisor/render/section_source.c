@@ -9,6 +9,7 @@
 
 #define FILES_SHOWN 4
 #define SAMPLES_SHOWN 2
+#define SERVERS_NAMED 10
 
 static void files(ka_page *page, const ka_source_info *source, bool verbose)
 {
@@ -48,7 +49,7 @@ static void lines(ka_page *page, const ka_source_info *source, bool verbose)
                                                            : SAMPLES_SHOWN;
     size_t i;
 
-    if (!source->log_format) {
+    if (!source->log_format && !source->lines) {
         return; /* no log */
     }
     ka_page_item(page, "Lines",
@@ -67,11 +68,60 @@ static void lines(ka_page *page, const ka_source_info *source, bool verbose)
                 apr_psprintf(pool, "%" APR_UINT64_T_FMT, s->line),
                 apr_psprintf(pool, "%" APR_SIZE_T_FMT, s->column), s->reason));
     }
+    if (source->forgotten) {
+        ka_page_item(
+            page, "  forgotten",
+            apr_psprintf(
+                pool, "%s taken as gone early, for lack of room",
+                ka_words_plural(pool, (int64_t)source->forgotten, "client")));
+    }
     if (source->late) {
         ka_page_item(
             page, "  late",
             apr_psprintf(pool, "%s came too late to be put in order",
                          ka_words_plural(pool, (int64_t)source->late, "line")));
+    }
+}
+
+/* What is not plain from the files' names: how they came to be. */
+static void kind(ka_page *page, const ka_source_info *source)
+{
+    static const struct {
+        const char *name, *words;
+    } kinds[] = {
+        {"profile", "profiles: traffic that was counted before, and added up"},
+        {"prometheus", "Prometheus: what mod_kastats counted, over a window"}};
+    size_t i;
+
+    for (i = 0; source->kind && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (!strcmp(source->kind, kinds[i].name)) {
+            ka_page_item(page, "Source", kinds[i].words);
+        }
+    }
+}
+
+static void servers(ka_page *page, const ka_report *report)
+{
+    size_t n = report->host_n < SERVERS_NAMED ? report->host_n : SERVERS_NAMED;
+    const char *text = NULL;
+    apr_pool_t *pool = page->pool;
+    size_t i;
+
+    if (report->host) {
+        ka_page_item(page, "Server", ka_words_clean(pool, report->host, false));
+    }
+    for (i = 0; i < n; i++) {
+        const char *name = report->hosts[i]->host;
+
+        text = apr_pstrcat(
+            pool, text ? text : "", text ? ", " : "",
+            name ? ka_words_clean(pool, name, false) : "(no name)", NULL);
+    }
+    if (text) {
+        ka_page_item(page, "Servers",
+                     apr_psprintf(pool, "%s: %s%s",
+                                  ka_words_count(pool, (int64_t)report->host_n),
+                                  text, n < report->host_n ? ", ..." : ""));
     }
 }
 
@@ -126,6 +176,9 @@ static void window(ka_page *page, const ka_source_info *source)
         ka_page_item(page, "Window",
                      apr_psprintf(pool, "%s to %s", first, last));
     }
+    if (!source->clock_us) {
+        return; /* Prometheus has no single requests */
+    }
     ka_page_item(page, "Clock",
                  apr_psprintf(pool, "starts to %s, service times %s%s",
                               ka_words_duration(pool, (double)source->clock_us),
@@ -162,15 +215,34 @@ static void known_facts(ka_page *page, const ka_server *server)
     }
 }
 
-static void unknown_facts(ka_page *page, const ka_server *server)
+/* Known of each of a group's servers, but not the same for all. */
+static void different_facts(ka_page *page, const ka_report *report)
 {
+    const char *text = NULL;
+    int i;
+
+    for (i = 0; i < KA_FACTS; i++) {
+        if (report->facts_differ[i]) {
+            text = apr_pstrcat(page->pool, text ? text : "", text ? ", " : "",
+                               ka_fact_info_of((ka_fact_id)i)->label, NULL);
+        }
+    }
+    if (text) {
+        ka_page_gap(page);
+        ka_page_item(page, "Not the same", text);
+    }
+}
+
+static void unknown_facts(ka_page *page, const ka_report *report)
+{
+    const ka_server *server = report->server;
     const char *text = NULL;
     int i;
 
     for (i = 0; i < KA_FACTS; i++) {
         const ka_fact_info *info = ka_fact_info_of((ka_fact_id)i);
 
-        if (!server->facts[i].known) {
+        if (!server->facts[i].known && !report->facts_differ[i]) {
             text = apr_pstrcat(page->pool, text ? text : "", text ? ", " : "",
                                info->label, info->option ? " (" : "",
                                info->option ? info->option : "",
@@ -188,6 +260,8 @@ void ka_section_source(ka_page *page, const ka_report *report, bool verbose)
     const ka_source_info *source = report->source;
 
     ka_page_heading(page, "Where these numbers come from");
+    kind(page, source);
+    servers(page, report);
     files(page, source, verbose);
     lines(page, source, verbose);
     format(page, source);
@@ -195,6 +269,7 @@ void ka_section_source(ka_page *page, const ka_report *report, bool verbose)
     window(page, source);
     if (report->server) {
         known_facts(page, report->server);
-        unknown_facts(page, report->server);
+        different_facts(page, report);
+        unknown_facts(page, report);
     }
 }

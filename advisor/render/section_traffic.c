@@ -37,6 +37,17 @@ static const char *dist_words(const ka_page *page, ka_words_fn *mean,
 
 /* ---- lines: text, or NULL where there is nothing to say ------------------ */
 
+/* The time covered; of a group, that of all its servers together. */
+static const char *window_words(const ka_page *page, const ka_report *report)
+{
+    const char *text =
+        ka_words_duration(page->pool, report->profile->window_s * 1e6);
+
+    return report->host_n
+               ? apr_pstrcat(page->pool, text, " of server time", NULL)
+               : text;
+}
+
 typedef const char *line_fn(const ka_page *page, const ka_report *report);
 
 static const char *requests(const ka_page *page, const ka_report *report)
@@ -46,11 +57,12 @@ static const char *requests(const ka_page *page, const ka_report *report)
 
     if (p->live) {
         return apr_psprintf(pool, "%s in %s", count(page, p->total.requests),
-                            ka_words_duration(pool, p->window_s * 1e6));
+                            window_words(page, report));
     }
     return apr_psprintf(
-        pool, "%s in %s, from %s at %s", count(page, p->total.requests),
-        ka_words_duration(pool, p->window_s * 1e6),
+        pool, "%s in %s, from %s%s at %s", count(page, p->total.requests),
+        window_words(page, report),
+        report->source->distinct_estimated ? "about " : "",
         ka_words_plural(pool, (int64_t)p->low.clients, "client"),
         p->addresses == 1
             ? "1 address"
@@ -62,8 +74,9 @@ static const char *rate(const ka_page *page, const ka_report *report)
     const ka_traffic *t = &report->profile->total;
 
     return apr_psprintf(page->pool,
-                        "%s/s mean; in single seconds %s/s p99, %s/s peak",
+                        "%s/s mean%s; in single seconds %s/s p99, %s/s peak",
                         ka_words_number(page->pool, t->requests_per_s),
+                        report->host_n ? " per server" : "",
                         ka_words_whole(page->pool, t->p99_per_s),
                         ka_words_whole(page->pool, t->peak_per_s));
 }

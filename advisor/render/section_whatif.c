@@ -174,6 +174,10 @@ static void legend(ka_page *page, const ka_report *report, const char *left_out)
                      "; m measured; x extrapolated, longer than the "
                      "timeout in force.",
                      NULL));
+    if (report->host_n) {
+        note(page, "Per server in the mean; peak, workers and memory are those "
+                   "of the server with most.");
+    }
     if (answer && answer->mpm == KA_MPM_EVENT) {
         note(page, "On event, held means open connections; workers are held "
                    "only while busy.");

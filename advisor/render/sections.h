@@ -10,6 +10,9 @@
 #include "page.h"
 #include "../words.h"
 
+/* A group's servers, each with its own traffic and advice. */
+void ka_section_servers(ka_page *page, const ka_report *report, bool verbose);
+
 /* What the traffic looks like: rates, connections, gaps, classes, vhosts. */
 void ka_section_traffic(ka_page *page, const ka_report *report, bool verbose);
 

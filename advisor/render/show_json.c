@@ -30,24 +30,58 @@ static json_t *histogram(const ka_hist *h)
     return array;
 }
 
+static bool add_source(json_t *object, const ka_report *report,
+                       apr_pool_t *pool)
+{
+    json_t *body = json_pack(
+        "{s:o, s:o, s:o, s:o, s:o}", "host", ka_doc_text(report->host, pool),
+        "source", ka_doc_source(report, pool), "traffic",
+        ka_doc_traffic(report, pool), "gap_histogram",
+        histogram(&report->profile->total.gap), "service_histogram",
+        histogram(&report->profile->total.service));
+    bool added = body && json_object_update(object, body) == 0;
+
+    json_decref(body);
+    return added;
+}
+
+static json_t *hosts(const ka_report *report, apr_pool_t *pool)
+{
+    json_t *array = json_array();
+    size_t i;
+
+    for (i = 0; i < report->host_n; i++) {
+        json_t *object = json_object();
+
+        if (!add_source(object, report->hosts[i], pool)) {
+            json_decref(object);
+            json_decref(array);
+            return NULL;
+        }
+        json_array_append_new(array, object);
+    }
+    return array;
+}
+
 apr_status_t ka_render_show_json(FILE *out, const ka_report *report,
                                  const ka_render_options *options)
 {
     apr_pool_t *pool;
     apr_status_t rv = apr_pool_create(&pool, NULL);
+    json_t *root;
 
     (void)options;
     if (rv != APR_SUCCESS) {
         return rv;
     }
-    rv = ka_doc_write(
-        out, json_pack(
-                 "{s:s, s:o, s:o, s:o, s:o, s:o}", "schema", KA_DOC_SHOW_SCHEMA,
-                 "generated_at", ka_doc_time(report->generated_us, pool),
-                 "source", ka_doc_source(report, pool), "traffic",
-                 ka_doc_traffic(report, pool), "gap_histogram",
-                 histogram(&report->profile->total.gap), "service_histogram",
-                 histogram(&report->profile->total.service)));
+    root = json_pack("{s:s, s:o}", "schema", KA_DOC_SHOW_SCHEMA, "generated_at",
+                     ka_doc_time(report->generated_us, pool));
+    if (!add_source(root, report, pool) ||
+        json_object_set_new(root, "hosts", hosts(report, pool))) {
+        json_decref(root);
+        root = NULL;
+    }
+    rv = ka_doc_write(out, root);
     apr_pool_destroy(pool);
     return rv;
 }

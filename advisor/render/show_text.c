@@ -15,6 +15,7 @@ apr_status_t ka_render_show_text(FILE *out, const ka_report *report,
     if (rv != APR_SUCCESS) {
         return rv;
     }
+    ka_section_servers(&page, report, options->verbose);
     ka_section_traffic(&page, report, options->verbose);
     ka_bars(&page, "Idle gaps between requests of one connection",
             &report->profile->total.gap);

@@ -8,12 +8,23 @@
 
 #include "sections.h"
 
+/* `web1: ` in front of what is said about a server that has a name. */
+static const char *host_lead(apr_pool_t *pool, const ka_report *report)
+{
+    return report->host
+               ? apr_pstrcat(pool, ka_words_clean(pool, report->host, false),
+                             ": ", NULL)
+               : "";
+}
+
 static void verdict(ka_page *page, const ka_report *report)
 {
     const char *limit = report->verdict.confidence_why;
 
-    ka_page_paragraph(page, KA_STYLE_BOLD, "", "",
-                      report->verdict.text ? report->verdict.text : "");
+    ka_page_paragraph(
+        page, KA_STYLE_BOLD, "", "",
+        apr_pstrcat(page->pool, host_lead(page->pool, report),
+                    report->verdict.text ? report->verdict.text : "", NULL));
     ka_page_paragraph(
         page, KA_STYLE_PLAIN, "", "  ",
         apr_pstrcat(page->pool, "Confidence: ",
@@ -61,6 +72,7 @@ apr_status_t ka_render_text(FILE *out, const ka_report *report,
         return rv;
     }
     verdict(&page, report);
+    ka_section_servers(&page, report, options->verbose);
     if (!report->verdict.refused) {
         ka_section_advice(&page, report, options->verbose);
     }

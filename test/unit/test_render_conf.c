@@ -1,6 +1,6 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE. */
 #include "golden.h"
-#include "report_fixture.h"
+#include "report_fixture_hosts.h"
 
 /* Lines that httpd takes for directives, as `name value;`: what is no comment
  * and not empty, after lines that end with a backslash have been joined. */
@@ -37,6 +37,7 @@ static void test_conf__golden(void **state)
                  conf_of(fixture_unknown_mpm(*state)), *state);
     golden_check("advise-refused.conf", conf_of(fixture_refused(*state)),
                  *state);
+    golden_check("advise-group.conf", conf_of(fixture_group(*state)), *state);
 }
 
 static void test_conf__one_mpm_has_one_block(void **state)
@@ -141,6 +142,39 @@ static void test_conf__foreign_text_stays_in_comments(void **state)
     }
 }
 
+/* A group's servers are in comments only, whatever they are called. */
+static void test_conf__servers_stay_in_comments(void **state)
+{
+    static const char *hostile[] = {"x\nServerRoot /tmp", "\\", "a\\\n", ""};
+    const char *expected = directives(*state, conf_of(fixture_group(*state)));
+    size_t i;
+
+    assert_non_null(strstr(expected, "MaxRequestWorkers 310;"));
+    for (i = 0; i < FIXTURE_COUNT(hostile); i++) {
+        const ka_report *hosts[] = {
+            &fixture_host(*state, "web1")->report,
+            &fixture_busy_host(*state, hostile[i])->report,
+            &fixture_quiet_host(*state, hostile[i])->report};
+
+        assert_string_equal(
+            directives(*state, conf_of(fixture_group_of(*state, hosts, 3))),
+            expected);
+    }
+}
+
+static void test_conf__many_servers_are_cut_short(void **state)
+{
+    fixture *f = fixture_many_hosts(*state, 60, "web");
+    const char *text;
+
+    f->report.advice[1].to = "15";
+    text = conf_of(f);
+    assert_non_null(strstr(text, "#     web039: KeepAliveTimeout 3, "
+                                 "MaxRequestWorkers 77\n"));
+    assert_null(strstr(text, "web040"));
+    assert_non_null(strstr(text, "... and 20 more servers"));
+}
+
 static void
 test_conf__a_value_that_httpd_would_not_read_is_not_written(void **state)
 {
@@ -171,6 +205,8 @@ int main(void)
         unit_test(test_conf__refused_writes_comments_only),
         unit_test(test_conf__legacy_names),
         unit_test(test_conf__foreign_text_stays_in_comments),
+        unit_test(test_conf__servers_stay_in_comments),
+        unit_test(test_conf__many_servers_are_cut_short),
         unit_test(test_conf__a_value_that_httpd_would_not_read_is_not_written),
         unit_test(test_conf__is_narrow_and_ascii)};
 

@@ -2,7 +2,7 @@
 #include <jansson.h>
 #include "golden.h"
 #include "render/jsonparts.h"
-#include "report_fixture.h"
+#include "report_fixture_hosts.h"
 
 /* The keys that programs rely on. */
 static const char *const source_keys[] = {
@@ -53,7 +53,8 @@ static const struct {
     fixture *(*make)(apr_pool_t *pool);
 } reports[] = {{"advise-prefork.json", fixture_prefork},
                {"advise-unknown-mpm.json", fixture_unknown_mpm},
-               {"advise-refused.json", fixture_refused}};
+               {"advise-refused.json", fixture_refused},
+               {"advise-group.json", fixture_group}};
 
 static json_t *document(ka_render_fn *render, const fixture *f)
 {
@@ -277,6 +278,62 @@ static void test_json__numbers_that_are_not_finite_are_null(void **state)
     json_decref(root);
 }
 
+/* Each of a group's servers is a document of its own, but for its head. */
+static void test_json__hosts_are_whole_reports(void **state)
+{
+    json_t *root = document(ka_render_json, fixture_group(*state));
+    json_t *hosts = at(root, "hosts"), *host = json_array_get(hosts, 1);
+    const char *key;
+    json_t *value;
+
+    assert_int_equal(json_array_size(hosts), FIXTURE_HOSTS);
+    assert_true(json_is_null(at(root, "host")));
+    assert_string_equal(json_string_value(at(host, "host")),
+                        "web2.example.org");
+    json_object_foreach(root, key, value)
+    {
+        if (strcmp(key, "schema") && strcmp(key, "generated_at") &&
+            strcmp(key, "version") && strcmp(key, "hosts")) {
+            assert_int_equal(json_typeof(at(host, key)),
+                             strcmp(key, "host") ? json_typeof(value)
+                                                 : JSON_STRING);
+        }
+    }
+    assert_null(json_object_get(host, "schema"));
+    assert_null(json_object_get(host, "hosts"));
+    assert_int_equal(json_integer_value(at(at(host, "source"), "forgotten")),
+                     12);
+    assert_true(json_is_true(at(at(host, "traffic"), "clients_estimated")));
+    json_decref(root);
+}
+
+static void test_json__one_server_has_a_name_and_no_hosts(void **state)
+{
+    static ka_render_fn *const renderers[] = {ka_render_json,
+                                              ka_render_show_json};
+    size_t i;
+
+    for (i = 0; i < FIXTURE_COUNT(renderers); i++) {
+        json_t *root = document(renderers[i], fixture_host(*state, "web\xff"));
+
+        assert_string_equal(json_string_value(at(root, "host")), "web\\xff");
+        assert_int_equal(json_array_size(at(root, "hosts")), 0);
+        json_decref(root);
+    }
+}
+
+static void test_json__show_has_hosts(void **state)
+{
+    json_t *root = document(ka_render_show_json, fixture_group(*state));
+    json_t *host = json_array_get(at(root, "hosts"), 0);
+
+    assert_string_equal(json_string_value(at(host, "host")),
+                        "web1.example.org");
+    assert_true(json_array_size(at(host, "gap_histogram")) > 0);
+    assert_true(json_is_object(at(host, "traffic")));
+    json_decref(root);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -290,6 +347,9 @@ int main(void)
         unit_test(test_json__facts_in_their_units),
         unit_test(test_json__a_block_has_the_names_of_its_directives),
         unit_test(test_json__text_that_is_no_utf8_is_escaped),
+        unit_test(test_json__hosts_are_whole_reports),
+        unit_test(test_json__one_server_has_a_name_and_no_hosts),
+        unit_test(test_json__show_has_hosts),
         unit_test(test_json__numbers_that_are_not_finite_are_null)};
 
     return unit_main(tests);

@@ -1,13 +1,14 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE. */
 #include "golden.h"
-#include "report_fixture.h"
+#include "report_fixture_hosts.h"
 
 static const struct {
     const char *golden;
     fixture *(*make)(apr_pool_t *pool);
 } reports[] = {{"advise-prefork.txt", fixture_prefork},
                {"advise-unknown-mpm.txt", fixture_unknown_mpm},
-               {"advise-refused.txt", fixture_refused}};
+               {"advise-refused.txt", fixture_refused},
+               {"advise-group.txt", fixture_group}};
 
 static void test_text__golden(void **state)
 {
@@ -140,6 +141,84 @@ static void test_text__without_service_times_busy_is_not_known(void **state)
     assert_non_null(strstr(text, "  event         15s        ?"));
 }
 
+/* Rows of the table of servers. */
+static size_t servers_in(const char *text)
+{
+    size_t n = 0;
+
+    for (text = strstr(text, "Servers\n"); text && *text; text++) {
+        n += !strncmp(text, "\n  web", 6);
+        if (!strncmp(text, "\n\n", 2)) {
+            break;
+        }
+    }
+    return n;
+}
+
+static void test_text__a_large_group_shows_those_with_most_workers(void **state)
+{
+    fixture *f = fixture_many_hosts(*state, 60, "web");
+    ka_render_options verbose = {.width = 80, .verbose = true};
+    const char *text = fixture_render(ka_render_text, f, NULL);
+
+    assert_int_equal(servers_in(text), 40);
+    assert_non_null(strstr(text, "  web059"));
+    assert_non_null(strstr(text, "  web020"));
+    assert_true(strstr(text, "  web059") < strstr(text, "  web058"));
+    assert_null(strstr(text, "  web019"));
+    assert_non_null(strstr(text, "and 20 more servers (--verbose has all)"));
+    text = fixture_render(ka_render_text, f, &verbose);
+    assert_int_equal(servers_in(text), 60);
+    assert_null(strstr(text, "more server"));
+}
+
+/* A server's name comes from a file or a label: it may be anything. */
+static void test_text__names_of_servers_are_escaped(void **state)
+{
+    static const char *names[] = {"\x1b[2J", "a\nb", "\xc3\xa4", ""};
+    size_t i;
+
+    for (i = 0; i < FIXTURE_COUNT(names); i++) {
+        fixture *group = fixture_many_hosts(*state, 3, names[i]);
+        fixture *one = fixture_prefork(*state);
+
+        one->report.host = names[i];
+        assert_true(is_plain_text(fixture_render(ka_render_text, group, NULL)));
+        assert_true(is_plain_text(fixture_render(ka_render_text, one, NULL)));
+        assert_true(
+            is_plain_text(fixture_render(ka_render_show_text, one, NULL)));
+    }
+    assert_non_null(
+        strstr(fixture_render(ka_render_text,
+                              fixture_many_hosts(*state, 2, "a\nb"), NULL),
+               "  a\\x0ab001"));
+}
+
+static void test_text__a_named_server_is_named_first(void **state)
+{
+    fixture *f = fixture_host(*state, "web1");
+    const char *text = fixture_render(ka_render_text, f, NULL);
+
+    assert_ptr_equal(strstr(text, "web1: Set KeepAliveTimeout"), text);
+    assert_non_null(strstr(text, "  Server            web1\n"));
+    assert_null(strstr(text, "\nServers\n"));
+}
+
+static void test_text__prometheus_has_no_clock(void **state)
+{
+    fixture *f = fixture_host(*state, "10.0.0.1:80");
+
+    f->source.kind = "prometheus";
+    f->source.clock_us = f->source.service_clock_us = 0;
+    f->source.lines = 0;
+    f->profile.live = true;
+    f->report.identity = "live";
+    assert_null(strstr(fixture_render(ka_render_text, f, NULL), "Clock"));
+    assert_null(strstr(fixture_render(ka_render_text, f, NULL), "Lines"));
+    assert_non_null(strstr(fixture_render(ka_render_text, f, NULL),
+                           "Source            Prometheus: "));
+}
+
 static void test_text__a_failed_write_is_a_status(void **state)
 {
     static ka_render_fn *const all[] = {ka_render_text, ka_render_json,
@@ -169,6 +248,10 @@ int main(void)
         unit_test(test_text__what_if_keeps_the_rows_that_matter),
         unit_test(test_text__marks_what_is_not_finite),
         unit_test(test_text__without_service_times_busy_is_not_known),
+        unit_test(test_text__a_large_group_shows_those_with_most_workers),
+        unit_test(test_text__names_of_servers_are_escaped),
+        unit_test(test_text__a_named_server_is_named_first),
+        unit_test(test_text__prometheus_has_no_clock),
         unit_test(test_text__a_failed_write_is_a_status)};
 
     return unit_main(tests);

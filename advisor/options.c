@@ -7,13 +7,20 @@
 #include <apr_strings.h>
 
 #include <ka_units.h>
+#include "crew.h"
 #include "model/outcome.h"
 #include "timearg.h"
 
 #define ADVISE KA_COMMAND_ADVISE
 #define FORMULA KA_COMMAND_FORMULA
 #define SHOW KA_COMMAND_SHOW
-#define LOGS (ADVISE | SHOW)
+#define PROFILE KA_COMMAND_PROFILE
+#define DOCTOR KA_COMMAND_DOCTOR
+#define LOGS (ADVISE | SHOW | PROFILE)
+#define REPORTS (ADVISE | SHOW)
+#define FACTS (ADVISE | PROFILE)
+
+#define LEAST_WINDOW_US (INT64_C(1) * 1000000)
 
 /* A setter returns NULL, or what the value must look like. */
 typedef const char *option_set(ka_options *options, const char *value,
@@ -48,7 +55,9 @@ static const char *set_string(ka_options *options, const char *value,
                               int detail)
 {
     const char **const places[] = {&options->output_file, &options->log_format,
-                                   &options->vhost};
+                                   &options->vhost,       &options->host,
+                                   &options->match,       &options->token_file,
+                                   &options->ca_file};
 
     if (!*value) {
         return "something, not an empty string";
@@ -62,7 +71,7 @@ static const char *set_flag(ka_options *options, const char *value, int detail)
     bool *const places[] = {&options->check,   &options->quiet,
                             &options->verbose, &options->legacy_names,
                             &options->help,    &options->version,
-                            &options->connections};
+                            &options->connections, &options->insecure};
 
     (void)value;
     *places[detail] = true;
@@ -204,8 +213,36 @@ static const char *set_time(ka_options *options, const char *value, int detail)
     return NULL;
 }
 
+static const char *set_window(ka_options *options, const char *value,
+                              int detail)
+{
+    int64_t us;
+
+    (void)detail;
+    if (ka_parse_duration(&us, value) || us < LEAST_WINDOW_US) {
+        return "how far back to look, such as 1h or 7d";
+    }
+    options->window_us = us;
+    return NULL;
+}
+
+static const char *set_threads(ka_options *options, const char *value,
+                               int detail)
+{
+    double number;
+
+    (void)detail;
+    if (ka_parse_number(&number, value) || number < 1 ||
+        number > KA_CREW_MAX || number != (double)(int)number) {
+        return apr_psprintf(options->pool, "a whole number from 1 to %d",
+                            KA_CREW_MAX);
+    }
+    options->threads = (int)number;
+    return NULL;
+}
+
 static const option_row option_rows[] = {
-    {"output", 0, "FORMAT", KA_COMMAND_ALL, set_output, 0,
+    {"output", 0, "FORMAT", ADVISE | FORMULA | SHOW | DOCTOR, set_output, 0,
      "text (default), json, or conf: a tuned httpd-mpm.conf (advise only)"},
     {"output-file", 'o', "FILE", KA_COMMAND_ALL, set_string, 0,
      "write the result to FILE, whole or not at all; `-` is standard output"},
@@ -222,23 +259,23 @@ static const option_row option_rows[] = {
      "only requests that start before TIME"},
     {"mpm", 0, "NAME", LOGS, set_mpm, 0,
      "prefork, worker or event; default: advice for all three"},
-    {"timeout", 0, "S", KA_COMMAND_ALL, set_timeout, 0,
+    {"timeout", 0, "S", LOGS | FORMULA, set_timeout, 0,
      "the present KeepAliveTimeout; off or 0: KeepAlive Off; "
      "default: estimated from the log where it can be, else httpd's 5 s"},
-    {"memory", 0, "SIZE", ADVISE, set_size_fact, KA_FACT_MEMORY,
+    {"memory", 0, "SIZE", FACTS, set_size_fact, KA_FACT_MEMORY,
      "memory that httpd may take in all"},
-    {"process-memory", 0, "SIZE", ADVISE | FORMULA, set_size_fact,
+    {"process-memory", 0, "SIZE", FACTS | FORMULA, set_size_fact,
      KA_FACT_PROCESS_MEMORY,
      "memory of one warm httpd process (its unique part, USS)"},
-    {"shared-memory", 0, "SIZE", ADVISE, set_size_fact, KA_FACT_SHARED_MEMORY,
+    {"shared-memory", 0, "SIZE", FACTS, set_size_fact, KA_FACT_SHARED_MEMORY,
      "memory that all processes share, counted once (default 0)"},
-    {"proxy-idle", 0, "S", ADVISE, set_proxy_idle, 0,
+    {"proxy-idle", 0, "S", FACTS, set_proxy_idle, 0,
      "idle timeout of the reverse proxy or load balancer in front"},
-    {"max-request-workers", 0, "N", ADVISE, set_count_fact,
+    {"max-request-workers", 0, "N", FACTS, set_count_fact,
      KA_FACT_MAX_REQUEST_WORKERS, "the present MaxRequestWorkers"},
-    {"max-keepalive-requests", 0, "N", ADVISE, set_count_fact,
+    {"max-keepalive-requests", 0, "N", FACTS, set_count_fact,
      KA_FACT_MAX_KEEPALIVE_REQUESTS, "the present MaxKeepAliveRequests"},
-    {"threads-per-child", 0, "N", ADVISE, set_count_fact,
+    {"threads-per-child", 0, "N", FACTS, set_count_fact,
      KA_FACT_THREADS_PER_CHILD, "the present ThreadsPerChild"},
     {"reuse-loss", 0, "PERCENT", ADVISE, set_number, 2,
      "requests that may need a new connection because the timeout is "
@@ -247,6 +284,22 @@ static const option_row option_rows[] = {
      "plan for this many times the observed traffic (default 1)"},
     {"timeouts", 0, "LIST", LOGS, set_timeouts, 0,
      "evaluate these timeouts too, such as off,0.5,2,15"},
+    {"threads", 0, "N", LOGS, set_threads, 0,
+     "threads that read logs; the result is the same with any number; "
+     "default: one for each processor"},
+    {"host", 0, "NAME", PROFILE, set_string, 3,
+     "the server that the logs are from; default: this machine's host name"},
+    {"match", 0, "LABELS", REPORTS, set_string, 4,
+     "of Prometheus: only what these label matchers select, such as "
+     "job=\"apache\""},
+    {"window", 0, "S", REPORTS, set_window, 0,
+     "of Prometheus: how far back to look, such as 1h or 7d (default 7d)"},
+    {"token-file", 0, "FILE", REPORTS, set_string, 5,
+     "of Prometheus: a file that holds the bearer token"},
+    {"ca-file", 0, "FILE", REPORTS, set_string, 6,
+     "of Prometheus: certificates of the authorities to trust, in PEM"},
+    {"insecure", 0, NULL, REPORTS, set_flag, 7,
+     "of Prometheus: accept any certificate"},
     {"rps", 0, "R", FORMULA, set_number, 0, "requests per second"},
     {"keepalive-requests", 0, "K", FORMULA, set_number, 1,
      "mean requests per connection"},

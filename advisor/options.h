@@ -42,6 +42,13 @@ typedef struct ka_options {
                                           KA_TIMEOUT_OFF */
     size_t timeout_n;
     int64_t since_us, until_us; /* 0: no limit */
+    int threads;             /* 0: as many as there are processors */
+    const char *host;        /* of a log that becomes a profile; NULL: this
+                                machine's name */
+    const char *match;       /* Prometheus: label matchers; NULL: all */
+    int64_t window_us;       /* Prometheus: how far back; 0: the default */
+    const char *token_file, *ca_file; /* Prometheus; NULL: none */
+    bool insecure;           /* Prometheus: any certificate will do */
     bool check, quiet, verbose, legacy_names, help, version, connections;
     apr_pool_t *pool;      /* of what the setters keep */
     const char **sources;
@@ -61,6 +68,8 @@ typedef struct ka_command {
 #define KA_COMMAND_ADVISE (1u << 0)
 #define KA_COMMAND_FORMULA (1u << 1)
 #define KA_COMMAND_SHOW (1u << 2)
+#define KA_COMMAND_PROFILE (1u << 3)
+#define KA_COMMAND_DOCTOR (1u << 4)
 #define KA_COMMAND_ALL (~0u)
 
 /** Defaults; everything that can be unknown is unknown. */

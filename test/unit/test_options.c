@@ -88,6 +88,33 @@ static void test_options__connections_is_for_show(void **state)
     assert_non_null(strstr(error, "no option --connections"));
 }
 
+static void test_options__of_a_fleet(void **state)
+{
+    ka_options o;
+    const char *error;
+
+    assert_int_equal(parse(&o, &error, "profile",
+                           "--host web1 --threads 2 --memory 2G a.log",
+                           *state),
+                     APR_SUCCESS);
+    assert_string_equal(o.host, "web1");
+    assert_int_equal(o.threads, 2);
+    assert_int_equal(ka_server_get(&o.server, KA_FACT_MEMORY, -1),
+                     INT64_C(2) << 30);
+    assert_int_equal(parse(&o, &error, "advise",
+                           "--match job=\"apache\" --window 7d --token-file t "
+                           "--ca-file c --insecure http://127.0.0.1:9090",
+                           *state),
+                     APR_SUCCESS);
+    assert_string_equal(o.match, "job=\"apache\"");
+    assert_int_equal(o.window_us, INT64_C(7) * 86400 * 1000000);
+    assert_string_equal(o.token_file, "t");
+    assert_string_equal(o.ca_file, "c");
+    assert_true(o.insecure);
+    assert_null(o.host);
+    assert_int_equal(o.threads, 0);
+}
+
 static void test_options__timeouts_list(void **state)
 {
     ka_options o;
@@ -148,6 +175,20 @@ static void test_options__errors_name_option_value_and_remedy(void **state)
          "--since yesterday: expected a time such as 2026-11-30, "
          "2026-11-30T12:00, 2026-11-30T12:00:00+01:00 or @1764504000 (UTC "
          "without a zone)"},
+        {"advise", "--threads 0",
+         "--threads 0: expected a whole number from 1 to 16"},
+        {"profile", "--threads 17",
+         "--threads 17: expected a whole number from 1 to 16"},
+        {"advise", "--window 0",
+         "--window 0: expected how far back to look, such as 1h or 7d"},
+        {"profile", "--host=",
+         "--host \"\": expected something, not an empty string"},
+        {"advise", "--host web1",
+         "`kaadvisor advise` has no option --host; see `kaadvisor advise "
+         "--help`"},
+        {"profile", "--output json",
+         "`kaadvisor profile` has no option --output; see `kaadvisor profile "
+         "--help`"},
         {"advise", "--output html",
          "--output html: expected text, json or conf"},
         {"advise", "--vhost=",
@@ -199,6 +240,7 @@ int main(void)
         unit_test(test_options__facts_and_sources_in_any_order),
         unit_test(test_options__timeout_off_is_keepalive_off),
         unit_test(test_options__connections_is_for_show),
+        unit_test(test_options__of_a_fleet),
         unit_test(test_options__timeouts_list),
         unit_test(test_options__dash_dash_ends_options),
         unit_test(test_options__errors_name_option_value_and_remedy),

@@ -15,11 +15,12 @@ VERSION := 0.1.0
 
 # ---- what must be there: command or file -> Debian package ------------------
 DEPS := gcc make pkg-config apache2-bin apache2-dev libapr1-dev \
-        libaprutil1-dev libarchive-dev libjansson-dev libcmocka-dev \
+        libaprutil1-dev libarchive-dev libjansson-dev \
+        libcurl4-openssl-dev libcmocka-dev \
         python3-pytest nghttp2-client bzip2 xz-utils zstd
 # Peers of some tests, which else skip and say so: DEPS_MORE=1 asks for them.
 MORE := prometheus python3-prometheus-client chromium chromium-driver \
-        python3-selenium php8.2-fpm wrk valgrind
+        python3-selenium php8.2-fpm wrk valgrind parallel
 WANTED = $(DEPS) $(if $(DEPS_MORE),$(MORE))
 DEPS_MISSING = $(shell for p in $(WANTED); do \
         dpkg-query -W -f '$${db:Status-Abbrev}' $$p 2>/dev/null | \
@@ -35,8 +36,10 @@ APR_CFLAGS  = $(shell apr-1-config --includes --cppflags)
 APR_LIBS    = $(shell apr-1-config --link-ld --libs)
 HTTPD_CFLAGS = -I$(shell apxs -q INCLUDEDIR) \
               $(shell apu-1-config --includes)
-ADV_CFLAGS  = $(shell pkg-config --cflags libarchive jansson)
-ADV_LIBS    = $(shell pkg-config --libs libarchive jansson) -lm -lpthread
+ADV_CFLAGS  = $(shell pkg-config --cflags libarchive jansson \
+              libcurl)
+ADV_LIBS    = $(shell pkg-config --libs libarchive jansson libcurl) \
+              -lm -lpthread
 # One line a file; V=1 shows the commands.
 Q    := $(if $(V),,@)
 SAY   = $(if $(V),@:,@echo "  $(1)  $@")
@@ -142,7 +145,7 @@ demo: deps
 
 bench: deps
 	@$(MAKE) --no-print-directory $(JOBS) all
-	@BUILD=$(BUILD) PYTHON=$(PYTHON) sh test/bench/bench.sh
+	@KA_BUILD=$(BUILD) $(PYTHON) -B test/bench/logs.py
 	@KA_BUILD=$(BUILD) $(PYTHON) -B test/bench/instructions.py
 	@KA_BUILD=$(BUILD) $(PYTHON) -B test/bench/throughput.py
 

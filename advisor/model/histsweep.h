@@ -22,6 +22,7 @@
 
 #include <apr_errno.h>
 #include <ka_histogram.h>
+#include <ka_survival.h>
 #include "levels.h"
 #include "outcome.h"
 
@@ -38,14 +39,6 @@ typedef struct ka_hist_part {
                          KeepAlive Off, ended the connection */
     int64_t limit_us; /* T0, or KA_TIMEOUT_OFF */
 } ka_hist_part;
-
-/* share[i]: of the idle times longer than T0, those that are longer than
- * T0 + over_us[i]; 1 before over_us[0], share[n - 1] from the last one on. */
-typedef struct ka_survival {
-    const int64_t *over_us; /* ascending, >= 0 */
-    const double *share;    /* not ascending, 0 .. 1 */
-    size_t n;               /* 0: nothing is known beyond T0 */
-} ka_survival;
 
 typedef struct ka_hist_traffic {
     const ka_hist_part *parts;

@@ -56,17 +56,26 @@ static double z_of(const moments *m)
     return m->mean > 0 ? fmax(1, m->variance / m->mean) : 1;
 }
 
+/* Values that stand for so many seconds, but at least one. */
+static size_t values_in(const ka_levels *levels, size_t seconds)
+{
+    size_t n = seconds / (levels->step_s ? levels->step_s : 1);
+
+    return n ? n : 1;
+}
+
 /* Means of the time around each second, from running sums. */
 static void fill_around(double *around, const ka_levels *levels)
 {
+    size_t half = values_in(levels, AROUND_S / 2);
     size_t n = levels->n, from = 0, to = 0, i;
     double sum = 0;
 
     for (i = 0; i < n; i++) {
-        while (to < n && to <= i + AROUND_S / 2) {
+        while (to < n && to <= i + half) {
             sum += level_of(levels->values[to++]);
         }
-        while (from + AROUND_S / 2 < i) {
+        while (from + half < i) {
             sum -= level_of(levels->values[from++]);
         }
         around[i] = sum / (double)(to - from);
@@ -87,24 +96,39 @@ static uint32_t scaled(const tally *t, size_t second)
 }
 
 /* Ends of periods: a last one of less than half is merged. */
-static size_t period_end(size_t from, size_t n)
+static size_t period_end(size_t from, size_t n, size_t period)
 {
-    return n - from < PERIOD_S + PERIOD_S / 2 ? n : from + PERIOD_S;
+    return n - from < period + period / 2 ? n : from + period;
 }
 
-/* [M12] on the busiest period. */
+static double most_in(const uint32_t *values, size_t n)
+{
+    uint32_t most = 0;
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        most = values[i] > most ? values[i] : most;
+    }
+    return most;
+}
+
+/* [M12] on the busiest period.  Maxima of longer steps hide the variance
+ * within: workers are then no fewer than the period's peak. */
 static double size_periods(const tally *t)
 {
+    size_t period = values_in(t->levels, PERIOD_S), from, to;
     double workers = 0;
-    size_t from, to;
 
     for (from = 0; from < t->levels->n; from = to) {
         moments m;
 
-        to = period_end(from, t->levels->n);
+        to = period_end(from, t->levels->n, period);
         m = moments_of(t->scaled + from, to - from);
         workers = fmax(workers, ka_workers_needed(m.mean * t->bias, z_of(&m),
                                                   KA_BLOCKING));
+        if (t->levels->step_s > 1) {
+            workers = fmax(workers, most_in(t->scaled + from, to - from));
+        }
     }
     return workers;
 }

@@ -32,10 +32,12 @@
 #define KA_LEVEL_MAX (UINT32_C(1) << 21)
 
 typedef struct ka_levels {
-    const uint32_t *values;   /* values[n]: maxima of successive seconds */
+    const uint32_t *values;   /* values[n]: maxima of successive seconds, or
+                                 of steps of so many */
     const uint32_t *at_least; /* at_least[n]: holders at any timeout (busy
                                  ones); NULL: none */
     size_t n;
+    uint32_t step_s;          /* seconds that a value stands for; 0: 1 */
 } ka_levels;
 
 /**
@@ -45,7 +47,8 @@ typedef struct ka_levels {
  * Without values (n 0), or without a present mean, quantiles, peak and
  * workers are those of [M12] with z = KA_LEVELS_Z.
  * @return APR_SUCCESS; APR_ENOMEM
- * Workers: [M12] on the busiest hour, its mean freed of the bias of maxima.
+ * Workers: [M12] on the busiest hour, its mean freed of the bias of maxima;
+ * where values stand for more than a second each, the peak at least.
  */
 apr_status_t ka_levels_held(ka_held *out, const ka_levels *levels,
                             double mean_now, double mean_to);

@@ -9,8 +9,6 @@
 
 /* Recent connections that show by how many addresses a server is used. */
 #define ENOUGH_RECENT 100
-/* Times of a foreign file are kept where sums of a few do not overflow. */
-#define TIME_MAX (INT64_C(1) << 59)
 
 static uint64_t count_of(const ka_stats *stats, unsigned first, unsigned n)
 {
@@ -247,23 +245,6 @@ static void fill_levels(ka_hist_traffic *out, const ka_live *live,
     out->busy = (ka_levels){.values = busy, .n = n};
 }
 
-static int64_t within(int64_t us)
-{
-    return us < -TIME_MAX ? -TIME_MAX : us > TIME_MAX ? TIME_MAX : us;
-}
-
-static ka_span span_of(const ka_segment_recent *r, const ka_live *live)
-{
-    const ka_segment_vhost *vhost = &live->snapshot.vhosts[r->vhost];
-
-    return (ka_span){.client = r->client_hash,
-                     .start_us = within(r->started_at),
-                     .first_us = within(ka_live_first_request(r)),
-                     .idle_us = within(ka_live_last_response(r)),
-                     .timed_out = r->reason == KA_REASON_IDLE_TIMEOUT,
-                     .limit_us = within(vhost->keep_alive_timeout_us)};
-}
-
 /* Connections that began this long before the end have closed but for one in
  * a hundred, so the recent ones hold them. */
 static int64_t end_of_known(const ka_live *live)
@@ -274,21 +255,8 @@ static int64_t end_of_known(const ka_live *live)
     if (live->recent_whole && live->total->open == 0) {
         return KA_SPANS_ALL;
     }
-    return within(live->last_us) - (int64_t)fmin(life, (double)TIME_MAX);
-}
-
-static void fill_survival(ka_survival *out, const ka_live *live,
-                          apr_pool_t *pool)
-{
-    ka_span *spans = apr_palloc(pool, (live->recent_n + 1) * sizeof(*spans));
-    size_t n = 0, i;
-
-    for (i = 0; i < live->recent_n; i++) {
-        if (live->recent[i].requests) {
-            spans[n++] = span_of(&live->recent[i], live);
-        }
-    }
-    ka_survival_make(out, spans, n, end_of_known(live), pool);
+    return ka_survival_within(live->last_us) -
+           ka_survival_within((int64_t)fmin(life, 1e18));
 }
 
 void ka_live_traffic(ka_hist_traffic *out, const ka_live *live,
@@ -316,5 +284,6 @@ void ka_live_traffic(ka_hist_traffic *out, const ka_live *live,
             (double)ka_hist_sum(&total->quantity[KA_QUANTITY_SERVICE + i]);
     }
     fill_levels(out, live, pool);
-    fill_survival(&out->survival, live, pool);
+    ka_survival_recent(&out->survival, live->recent, live->recent_n,
+                       live->snapshot.vhosts, end_of_known(live), pool);
 }

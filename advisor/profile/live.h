@@ -11,7 +11,6 @@
 #include "../model/histsweep.h"
 #include "../sources/segment.h"
 #include "profile.h"
-#include "survival.h"
 
 /**
  * The profile of a segment.

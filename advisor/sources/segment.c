@@ -150,20 +150,6 @@ static int64_t sane_time(int64_t us)
     return us < 0 ? 0 : us > most ? most : us;
 }
 
-/* Sums wrap instead of overflowing: a foreign file may hold any numbers. */
-int64_t ka_live_first_request(const ka_segment_recent *r)
-{
-    return r->first_us == UINT64_MAX
-               ? r->started_at
-               : (int64_t)((uint64_t)r->started_at + r->first_us);
-}
-
-int64_t ka_live_last_response(const ka_segment_recent *r)
-{
-    return (int64_t)((uint64_t)r->started_at + r->life_us - r->linger_us -
-                     r->tail_us);
-}
-
 static bool in_second(int64_t us, int64_t second)
 {
     return us >= second &&
@@ -185,12 +171,12 @@ static void refine_window(ka_live *out)
             continue;
         }
         if (in_second(r->started_at, first) &&
-            ka_live_first_request(r) < begin) {
-            begin = ka_live_first_request(r);
+            ka_recent_first_request(r) < begin) {
+            begin = ka_recent_first_request(r);
         }
-        if (in_second(ka_live_last_response(r), last) &&
-            ka_live_last_response(r) > end) {
-            end = ka_live_last_response(r);
+        if (in_second(ka_recent_last_response(r), last) &&
+            ka_recent_last_response(r) > end) {
+            end = ka_recent_last_response(r);
         }
     }
     out->first_us = begin == INT64_MAX ? first : begin;

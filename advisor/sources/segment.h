@@ -52,9 +52,4 @@ apr_status_t ka_segment_source_read(ka_live *out, const char **error,
                                     const char *path, const char *vhost,
                                     int64_t now_at, apr_pool_t *pool);
 
-/** When a recent connection's first request began, and when its last response
- * was sent; us since the epoch. */
-int64_t ka_live_first_request(const ka_segment_recent *r);
-int64_t ka_live_last_response(const ka_segment_recent *r);
-
 #endif

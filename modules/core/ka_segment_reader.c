@@ -367,3 +367,17 @@ size_t ka_recent_read(ka_segment_recent *out, size_t n,
     }
     return filled;
 }
+
+/* Sums wrap instead of overflowing: a foreign file may hold any numbers. */
+int64_t ka_recent_first_request(const ka_segment_recent *r)
+{
+    return r->first_us == UINT64_MAX
+               ? r->started_at
+               : (int64_t)((uint64_t)r->started_at + r->first_us);
+}
+
+int64_t ka_recent_last_response(const ka_segment_recent *r)
+{
+    return (int64_t)((uint64_t)r->started_at + r->life_us - r->linger_us -
+                     r->tail_us);
+}

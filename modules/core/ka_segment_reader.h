@@ -108,4 +108,9 @@ size_t ka_history_read(ka_second *out, size_t n,
 size_t ka_recent_read(ka_segment_recent *out, size_t n,
                       const ka_segment_header *header);
 
+/** When a recent connection's first request began, and when its last response
+ * was sent; us since the epoch. */
+int64_t ka_recent_first_request(const ka_segment_recent *r);
+int64_t ka_recent_last_response(const ka_segment_recent *r);
+
 #endif

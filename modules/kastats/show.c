@@ -59,7 +59,8 @@ static void show_metrics(request_rec *r, bool prometheus)
 {
     const ka_text out = {.sink = sink, .baton = r};
     const ka_openmetrics_options options = {.prometheus = prometheus,
-                                            .version = version};
+                                            .version = version,
+                                            .now_at = apr_time_now()};
 
     ka_openmetrics(&out, kastats->writer.header, &options, r->pool);
 }

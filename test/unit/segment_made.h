@@ -128,7 +128,7 @@ static inline ka_segment_header *made_traffic(apr_pool_t *pool,
 /* ---- a sink -------------------------------------------------------------- */
 
 typedef struct made_text {
-    char bytes[1 << 20];
+    char bytes[1 << 22];
     size_t n;
 } made_text;
 

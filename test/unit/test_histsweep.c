@@ -357,8 +357,9 @@ static void test_histsweep_m11__peaks_from_maxima_of_seconds(void **state)
     record(&part, &trace);
     observe(open, busy, &trace);
     traffic = traffic_of(&part, &b[0]);
-    traffic.open = (ka_levels){open, busy, WINDOW_S};
-    traffic.busy = (ka_levels){busy, NULL, WINDOW_S};
+    traffic.open =
+        (ka_levels){.values = open, .at_least = busy, .n = WINDOW_S};
+    traffic.busy = (ka_levels){.values = busy, .n = WINDOW_S};
     ka_histsweep(a, timeouts, 5, &traffic);
     for (i = 0; i < 5; i++) {
         const ka_held *mine = &a[i].held, *its = &b[i].held;

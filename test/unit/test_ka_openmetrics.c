@@ -1,5 +1,6 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE. */
-#include "ka_openmetrics.h"
+#include <ka_openmetrics.h>
+#include <model/sweep.h>
 #include "golden.h"
 #include "segment_made.h"
 
@@ -98,7 +99,7 @@ static void test_openmetrics__every_edge_begins_a_bin(void **state)
         while (at > text && at[-1] != '\n') {
             at--;
         }
-        is_time = !begins(at, "kastats_requests_per");
+        is_time = !begins(at, "kastats_requests_per_c");
         at = end;
         if (isfinite(le)) {
             edge = (uint64_t)llround(le * (is_time ? 1e6 : 1)) + 1;
@@ -107,6 +108,142 @@ static void test_openmetrics__every_edge_begins_a_bin(void **state)
         }
     }
     assert_true(n > 100);
+}
+
+/* There [M4] and [M5] are read off without a guess. */
+static void test_openmetrics__edges_end_the_bins_of_usual_timeouts(void **state)
+{
+    const char *text = shown(made_traffic(*state, HOST), false, *state);
+    size_t n, i;
+    const int64_t *timeouts = ka_sweep_default_timeouts(&n);
+
+    for (i = 0; i < n; i++) {
+        uint64_t last;
+
+        if (timeouts[i] < 0) {
+            continue;
+        }
+        last = ka_hist_bin_low(ka_hist_bin_index((uint64_t)timeouts[i]) + 1) -
+               1;
+        assert_holds(text,
+                     apr_psprintf(*state, "kastats_gap_seconds_bucket{vhost=\""
+                                          HOST "\",le=\"%.6f\"}",
+                                  (double)last / 1e6));
+        assert_holds(text, apr_psprintf(*state,
+                                        "kastats_idle_tail_up_to_seconds_total"
+                                        "{vhost=\"" HOST "\",up_to=\"%.6f\"}",
+                                        (double)last / 1e6));
+    }
+}
+
+static void test_openmetrics__sums_go_up_to_a_bound(void **state)
+{
+    ka_segment_header *header = made_segment(*state);
+    ka_segment_stats *stats = made_stats(header, 1, 0);
+    const char *text;
+
+    made_vhost(header, 0, "v", 5 * MADE_S);
+    made_add(stats, KA_QUANTITY_GAP + KA_SERVED_DYNAMIC, 131071, 1);
+    made_add(stats, KA_QUANTITY_GAP, 131072, 10);
+    made_add(stats, KA_QUANTITY_GAP, 5242880, 1);
+    text = shown(header, true, *state);
+#define SUMS(to) "kastats_gap_up_to_seconds_total{vhost=\"v\",up_to=\"" to "\"}"
+    assert_holds(text, SUMS("0.131071") " 0.131071\n");
+    assert_holds(text, SUMS("0.204799") " 1.441791\n");
+    assert_holds(text, SUMS("5.242879") " 1.441791\n");
+    assert_holds(text, SUMS("6.029311") " 6.684671\n");
+    assert_lacks(text, "up_to=\"0.065535\"");
+    assert_lacks(text, "up_to=\"+Inf\"");
+}
+
+/* made_history: 40 open in second 569, else 10 .. 14; 12 idle ever after. */
+static void test_openmetrics__peaks_reach_back_as_far_as_they_say(void **state)
+{
+    static const struct {
+        int64_t now_s;
+        uint64_t in_5, in_15;
+    } cases[] = {{569, 40, 40}, {574, 40, 40}, {575, 14, 40},
+                 {584, 14, 40}, {585, 14, 14}};
+    const ka_segment_header *header = made_traffic(*state, HOST);
+    size_t i;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        made_text *to = made_text_make(*state);
+        const ka_text out = {made_sink, to};
+        const ka_openmetrics_options options = {
+            .now_at = MADE_AT + cases[i].now_s * MADE_S};
+        const char *text = to->bytes;
+
+        ka_openmetrics(&out, header, &options, *state);
+#define PEAK(state, window)                                                    \
+    "kastats_connections_peak{state=\"" state "\",window=\"" window "\"}"
+        assert_int_equal(value_of(text, PEAK("open", "5")), cases[i].in_5);
+        assert_int_equal(value_of(text, PEAK("open", "15")), cases[i].in_15);
+        assert_int_equal(value_of(text, PEAK("busy", "15")),
+                         cases[i].in_15 / 5);
+        assert_int_equal(
+            value_of(text, "kastats_requests_per_second_peak{window=\"15\"}"),
+            cases[i].in_15 * 2);
+        /* 60 seconds of history hold no minute and the present second. */
+        assert_lacks(text, "window=\"60\"");
+    }
+}
+
+static void test_openmetrics__observed_time_is_never_negative(void **state)
+{
+    static const struct {
+        int64_t now_at;
+        const char *seconds;
+    } cases[] = {{MADE_AT + 1500000, "1.500000"},
+                 {MADE_AT - 1, "0.000000"},
+                 {INT64_MIN, "0.000000"},
+                 {0, "600.000000"}};
+    const ka_segment_header *header = made_traffic(*state, HOST);
+    size_t i;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        made_text *to = made_text_make(*state);
+        const ka_text out = {made_sink, to};
+        const ka_openmetrics_options options = {.now_at = cases[i].now_at};
+
+        ka_openmetrics(&out, header, &options, *state);
+        assert_holds(to->bytes,
+                     apr_psprintf(*state, "kastats_observed_seconds_total %s\n",
+                                  cases[i].seconds));
+    }
+}
+
+static void test_openmetrics__settings_not_told_are_left_out(void **state)
+{
+    ka_segment_header *header = made_traffic(*state, HOST);
+    const char *text;
+
+    header->config.threads_per_child = -1;
+    text = shown(header, true, *state);
+    assert_int_equal(150, value_of(text, "\nkastats_max_request_workers"));
+    assert_int_equal(100, value_of(text, "kastats_max_keepalive_requests"
+                                         "{vhost=\"" HOST "\"}"));
+    assert_lacks(text, "kastats_threads_per_child");
+}
+
+static void test_openmetrics__counts_recent_clients(void **state)
+{
+    ka_segment_header *header = made_traffic(*state, HOST);
+    static const uint64_t hashes[] = {7, 8, 7, 9};
+    const char *text;
+    uint64_t i;
+
+    for (i = 1; i <= 4; i++) {
+        *(ka_segment_recent *)ka_segment_entry(header, KA_SECTION_RECENT,
+                                               i % 8) =
+            (ka_segment_recent){.seq = 2 * i,
+                                .client_hash = hashes[i - 1],
+                                .requests = i != 4};
+    }
+    header->recent_head = 4;
+    text = shown(header, true, *state);
+    assert_int_equal(3, value_of(text, "\nkastats_recent_connections"));
+    assert_int_equal(2, value_of(text, "\nkastats_recent_clients"));
 }
 
 static void test_openmetrics__hostile_names_stay_inside_their_label(
@@ -198,6 +335,12 @@ int main(void)
         unit_test(test_openmetrics__ends_with_eof_once),
         unit_test(test_openmetrics__bounds_are_exact),
         unit_test(test_openmetrics__every_edge_begins_a_bin),
+        unit_test(test_openmetrics__edges_end_the_bins_of_usual_timeouts),
+        unit_test(test_openmetrics__sums_go_up_to_a_bound),
+        unit_test(test_openmetrics__peaks_reach_back_as_far_as_they_say),
+        unit_test(test_openmetrics__observed_time_is_never_negative),
+        unit_test(test_openmetrics__settings_not_told_are_left_out),
+        unit_test(test_openmetrics__counts_recent_clients),
         unit_test(test_openmetrics__hostile_names_stay_inside_their_label),
         unit_test(test_openmetrics__connections_do_not_fall_when_one_moves),
         unit_test(test_openmetrics__vhosts_without_meaning_are_left_out),

@@ -102,6 +102,43 @@ static void test_levels__impossible_values_are_held_in_bounds(void **state)
     assert_near(held.peak, KA_LEVEL_MAX, 0);
 }
 
+/* Ten steps of a minute at 20, one of them at 30: within a minute nothing
+ * tells how long. */
+static void test_levels__steps_of_minutes_need_their_peak(void **state)
+{
+    static const uint32_t values[] = {20, 20, 20, 30, 20, 20, 20, 20, 20, 20};
+    ka_levels levels = {.values = values, .n = 10, .step_s = 60};
+    ka_held held;
+
+    (void)state;
+    ka_levels_held(&held, &levels, 4, 4);
+    assert_near(held.workers, 30, 0);
+    levels.step_s = 1;
+    ka_levels_held(&held, &levels, 4, 4);
+    assert_true(held.workers < 15);
+}
+
+/* An hour is so many fewer values, and the time around one too.  Taken for
+ * seconds, these would be one period with z over 30. */
+static void test_levels__periods_are_hours_whatever_the_step(void **state)
+{
+    ka_levels levels = {.n = 12, .step_s = 3600};
+    uint32_t values[12];
+    ka_held held;
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < 12; i++) {
+        values[i] = i < 6 ? 10 : 90;
+    }
+    levels.values = values;
+    ka_levels_held(&held, &levels, 50, 50);
+    assert_near(held.workers, ka_workers_needed(90, 1, 1e-3), 1);
+    /* one step about each value: what lies beside it scales with the root */
+    ka_levels_held(&held, &levels, 50, 12.5);
+    assert_near(held.peak, 190 / 3.0 / 4 + (90 - 190 / 3.0) / 2, 0.5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -110,7 +147,9 @@ int main(void)
         unit_test(test_levels__load_scales_and_bursts_keep_their_z),
         unit_test(test_levels__never_below_those_that_are_busy_anyway),
         unit_test(test_levels__without_history_z_is_assumed),
-        unit_test(test_levels__impossible_values_are_held_in_bounds)};
+        unit_test(test_levels__impossible_values_are_held_in_bounds),
+        unit_test(test_levels__steps_of_minutes_need_their_peak),
+        unit_test(test_levels__periods_are_hours_whatever_the_step)};
 
     return unit_main(tests);
 }

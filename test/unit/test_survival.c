@@ -1,6 +1,6 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE. */
+#include <ka_survival.h>
 #include "unit.h"
-#include "profile/survival.h"
 
 #define SEC INT64_C(1000000)
 #define T0 (5 * SEC)

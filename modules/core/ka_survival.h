@@ -18,14 +18,22 @@
 #ifndef KA_SURVIVAL_H
 #define KA_SURVIVAL_H
 
-#include <apr_errno.h>
 #include <apr_pools.h>
-#include "../model/histsweep.h"
+
+#include "ka_segment_reader.h"
 
 /* Fewer connections that timed out tell nothing. */
 #define KA_SURVIVAL_LEAST 20
 
 #define KA_SPANS_ALL INT64_MAX
+
+/* share[i]: of the idle times longer than T0, those that are longer than
+ * T0 + over_us[i]; 1 before over_us[0], share[n - 1] from the last one on. */
+typedef struct ka_survival {
+    const int64_t *over_us; /* ascending, >= 0 */
+    const double *share;    /* not ascending, 0 .. 1 */
+    size_t n;               /* 0: nothing is known beyond T0 */
+} ka_survival;
 
 typedef struct ka_span {
     uint64_t client;
@@ -44,5 +52,21 @@ typedef struct ka_span {
  */
 void ka_survival_make(ka_survival *out, ka_span *spans, size_t n,
                       int64_t end_us, apr_pool_t *pool);
+
+/** The connection's times held to where sums of a few do not overflow: those
+ * of a foreign file may be any. */
+int64_t ka_survival_within(int64_t us);
+
+/**
+ * ka_survival_make for connections of a segment.
+ * @param recent  recent[n]; those without a request are left out
+ * @param vhosts  by recent[i].vhost
+ */
+void ka_survival_recent(ka_survival *out, const ka_segment_recent *recent,
+                        size_t n, const ka_segment_vhost *vhosts,
+                        int64_t end_us, apr_pool_t *pool);
+
+/** Of idle times longer than T0, the share that is longer than T0 + over_us. */
+double ka_survival_at(const ka_survival *survival, int64_t over_us);
 
 #endif

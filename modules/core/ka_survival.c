@@ -1,5 +1,5 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE. */
-#include "survival.h"
+#include "ka_survival.h"
 
 #include <stdlib.h>
 
@@ -133,4 +133,51 @@ void ka_survival_make(ka_survival *out, ka_span *spans, size_t n,
     link_spans(outcomes, taken, place, spans, n, end_us);
     qsort(outcomes, timed_out, sizeof(*outcomes), compare_outcomes);
     product_limit(out, outcomes, timed_out, pool);
+}
+
+/* ---- connections of a segment -------------------------------------------- */
+
+#define TIME_MAX (INT64_C(1) << 59)
+
+int64_t ka_survival_within(int64_t us)
+{
+    return us < -TIME_MAX ? -TIME_MAX : us > TIME_MAX ? TIME_MAX : us;
+}
+
+static ka_span span_of(const ka_segment_recent *r,
+                       const ka_segment_vhost *vhosts)
+{
+    return (ka_span){
+        .client = r->client_hash,
+        .start_us = ka_survival_within(r->started_at),
+        .first_us = ka_survival_within(ka_recent_first_request(r)),
+        .idle_us = ka_survival_within(ka_recent_last_response(r)),
+        .timed_out = r->reason == KA_REASON_IDLE_TIMEOUT,
+        .limit_us = ka_survival_within(vhosts[r->vhost].keep_alive_timeout_us)};
+}
+
+void ka_survival_recent(ka_survival *out, const ka_segment_recent *recent,
+                        size_t n, const ka_segment_vhost *vhosts,
+                        int64_t end_us, apr_pool_t *pool)
+{
+    ka_span *spans = apr_palloc(pool, (n + 1) * sizeof(*spans));
+    size_t span_n = 0, i;
+
+    for (i = 0; i < n; i++) {
+        if (recent[i].requests) {
+            spans[span_n++] = span_of(&recent[i], vhosts);
+        }
+    }
+    ka_survival_make(out, spans, span_n, end_us, pool);
+}
+
+double ka_survival_at(const ka_survival *survival, int64_t over_us)
+{
+    double share = 1;
+    size_t i;
+
+    for (i = 0; i < survival->n && survival->over_us[i] <= over_us; i++) {
+        share = survival->share[i];
+    }
+    return share;
 }

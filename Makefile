@@ -38,7 +38,8 @@ HTTPD_CFLAGS = -I$(shell apxs -q INCLUDEDIR) \
               $(shell apu-1-config --includes)
 ADV_CFLAGS  = $(shell pkg-config --cflags libarchive jansson \
               libcurl)
-ADV_LIBS    = $(shell pkg-config --libs libarchive jansson libcurl) \
+# libcurl is loaded when a URL is asked for (sources/curl_late.h).
+ADV_LIBS    = $(shell pkg-config --libs libarchive jansson) -ldl \
               -lm -lpthread
 # One line a file; V=1 shows the commands.
 Q    := $(if $(V),,@)

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <strings.h>
 #include <apr_strings.h>
-#include <curl/curl.h>
 
 #include "../words.h"
+#include "curl_late.h"
 
 #define URL_MAX 2000
 #define TOKEN_MAX 16384
@@ -18,6 +18,8 @@
 struct ka_prom_http {
     const char *url;
     bool has_token;
+    ka_curl_api curl_api;
+    const ka_curl_api *lib; /* NULL until it is loaded */
     CURL *curl;
     struct curl_slist *headers;
     char reason[CURL_ERROR_SIZE];
@@ -166,9 +168,9 @@ static apr_status_t clear(void *data)
 {
     ka_prom_http *http = data;
 
-    curl_slist_free_all(http->headers);
-    curl_easy_cleanup(http->curl);
-    curl_global_cleanup();
+    http->lib->slist_free_all(http->headers);
+    http->lib->easy_cleanup(http->curl);
+    http->lib->global_cleanup();
     free(http->text);
     return APR_SUCCESS;
 }
@@ -179,7 +181,7 @@ static void set_token(ka_prom_http *http, const char *token)
         apr_pstrcat(http->pool, "Authorization: Bearer ", token, NULL);
 
     /* libcurl sends such a header to no other host, port or scheme. */
-    http->headers = curl_slist_append(http->headers, header);
+    http->headers = http->lib->slist_append(http->headers, header);
     http->has_token = true;
     memset(header, 0, strlen(header));
 }
@@ -189,12 +191,12 @@ static void set_tls(ka_prom_http *http, const ka_prom_access *access)
     CURL *curl = http->curl;
 
     if (access->ca_file) {
-        curl_easy_setopt(curl, CURLOPT_CAINFO, access->ca_file);
-        curl_easy_setopt(curl, CURLOPT_CAPATH, NULL);
+        http->lib->easy_setopt(curl, CURLOPT_CAINFO, access->ca_file);
+        http->lib->easy_setopt(curl, CURLOPT_CAPATH, NULL);
     }
     if (access->insecure) {
-        curl_easy_setopt(curl, CURLOPT_SSL_VERIFYPEER, 0L);
-        curl_easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, 0L);
+        http->lib->easy_setopt(curl, CURLOPT_SSL_VERIFYPEER, 0L);
+        http->lib->easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, 0L);
     }
 }
 
@@ -203,27 +205,27 @@ static void set_limits(ka_prom_http *http)
     CURL *curl = http->curl;
     const char *after = is_https(http->url) ? "https" : "http,https";
 
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, after);
-    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
-    curl_easy_setopt(curl, CURLOPT_MAXREDIRS, REDIRECTS_MAX);
-    curl_easy_setopt(curl, CURLOPT_POSTREDIR, (long)CURL_REDIR_POST_ALL);
-    curl_easy_setopt(curl, CURLOPT_PROXY, "");
-    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, KA_PROM_CONNECT_S);
-    curl_easy_setopt(curl, CURLOPT_TIMEOUT, KA_PROM_TOTAL_S);
-    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_ACCEPT_ENCODING, "");
-    curl_easy_setopt(curl, CURLOPT_USERAGENT, "kaadvisor");
-    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, http->reason);
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take);
-    curl_easy_setopt(curl, CURLOPT_WRITEDATA, http);
+    http->lib->easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    http->lib->easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, after);
+    http->lib->easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
+    http->lib->easy_setopt(curl, CURLOPT_MAXREDIRS, REDIRECTS_MAX);
+    http->lib->easy_setopt(curl, CURLOPT_POSTREDIR, (long)CURL_REDIR_POST_ALL);
+    http->lib->easy_setopt(curl, CURLOPT_PROXY, "");
+    http->lib->easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, KA_PROM_CONNECT_S);
+    http->lib->easy_setopt(curl, CURLOPT_TIMEOUT, KA_PROM_TOTAL_S);
+    http->lib->easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    http->lib->easy_setopt(curl, CURLOPT_ACCEPT_ENCODING, "");
+    http->lib->easy_setopt(curl, CURLOPT_USERAGENT, "kaadvisor");
+    http->lib->easy_setopt(curl, CURLOPT_ERRORBUFFER, http->reason);
+    http->lib->easy_setopt(curl, CURLOPT_WRITEFUNCTION, take);
+    http->lib->easy_setopt(curl, CURLOPT_WRITEDATA, http);
 }
 
 apr_status_t ka_prom_http_make(ka_prom_http **out, const char **error,
                                const ka_prom_access *access, apr_pool_t *pool)
 {
     ka_prom_http *http = apr_pcalloc(pool, sizeof(*http));
-    const char *unfit = url_unfit(access->url), *token = NULL;
+    const char *unfit = url_unfit(access->url), *token = NULL, *reason;
     apr_status_t rv;
 
     http->pool = pool;
@@ -239,11 +241,19 @@ apr_status_t ka_prom_http_make(ka_prom_http **out, const char **error,
             return rv;
         }
     }
-    *error = "libcurl cannot be initialized";
-    if (curl_global_init(CURL_GLOBAL_DEFAULT)) {
+    http->lib = ka_curl_load(&http->curl_api, &reason);
+    if (!http->lib) {
+        *error = apr_psprintf(pool,
+                              "libcurl cannot be loaded (%s); install it "
+                              "(Debian: apt-get install libcurl4)",
+                              reason);
         return APR_EGENERAL;
     }
-    http->curl = curl_easy_init();
+    *error = "libcurl cannot be initialized";
+    if (http->lib->global_init(CURL_GLOBAL_DEFAULT)) {
+        return APR_EGENERAL;
+    }
+    http->curl = http->lib->easy_init();
     apr_pool_cleanup_register(pool, http, clear, apr_pool_cleanup_null);
     if (!http->curl) {
         return APR_ENOMEM;
@@ -253,7 +263,7 @@ apr_status_t ka_prom_http_make(ka_prom_http **out, const char **error,
     }
     set_limits(http);
     set_tls(http, access);
-    curl_easy_setopt(http->curl, CURLOPT_HTTPHEADER, http->headers);
+    http->lib->easy_setopt(http->curl, CURLOPT_HTTPHEADER, http->headers);
     *out = http;
     return APR_SUCCESS;
 }
@@ -320,7 +330,7 @@ static const char *remedy_of(CURLcode code)
 
 static const char *failure(const ka_prom_http *http, CURLcode code)
 {
-    const char *what = *http->reason ? http->reason : curl_easy_strerror(code);
+    const char *what = *http->reason ? http->reason : http->lib->easy_strerror(code);
     const char *remedy = remedy_of(code);
 
     if (http->too_large) {
@@ -339,7 +349,7 @@ static bool was_redirected(const ka_prom_http *http)
 {
     long redirects = 0;
 
-    curl_easy_getinfo(http->curl, CURLINFO_REDIRECT_COUNT, &redirects);
+    http->lib->easy_getinfo(http->curl, CURLINFO_REDIRECT_COUNT, &redirects);
     return redirects > 0;
 }
 
@@ -373,16 +383,16 @@ apr_status_t ka_prom_http_post(ka_prom_answer *answer, const char **error,
     http->n = 0;
     http->too_large = false;
     *http->reason = '\0';
-    curl_easy_setopt(curl, CURLOPT_URL,
-                     apr_pstrcat(http->pool, http->url, path, NULL));
-    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, form);
-    code = curl_easy_perform(curl);
+    http->lib->easy_setopt(curl, CURLOPT_URL,
+                           apr_pstrcat(http->pool, http->url, path, NULL));
+    http->lib->easy_setopt(curl, CURLOPT_POSTFIELDS, form);
+    code = http->lib->easy_perform(curl);
     if (code) {
         *error = failure(http, code);
         return APR_EGENERAL;
     }
-    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &answer->status);
-    curl_easy_getinfo(curl, CURLINFO_CONTENT_TYPE, &type);
+    http->lib->easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &answer->status);
+    http->lib->easy_getinfo(curl, CURLINFO_CONTENT_TYPE, &type);
     answer->type = type ? type : "";
     answer->text = http->text ? http->text : "";
     answer->n = http->n;

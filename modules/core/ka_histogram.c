@@ -34,20 +34,6 @@ void ka_hist_init(ka_hist *h)
     memset(h, 0, sizeof(*h));
 }
 
-size_t ka_hist_bin_index(uint64_t value)
-{
-    unsigned shift;
-
-    if (value < SUB_BINS) {
-        return (size_t)value;
-    }
-    if (value >= KA_HIST_MAX) {
-        return KA_HIST_BINS - 1;
-    }
-    shift = 63u - (unsigned)__builtin_clzll(value) - KA_HIST_SUB_BITS;
-    return ((size_t)shift << KA_HIST_SUB_BITS) + (size_t)(value >> shift);
-}
-
 uint64_t ka_hist_bin_low(size_t bin)
 {
     unsigned shift;
@@ -60,11 +46,6 @@ uint64_t ka_hist_bin_low(size_t bin)
     }
     shift = (unsigned)(bin >> KA_HIST_SUB_BITS) - 1;
     return (uint64_t)(SUB_BINS + (bin & (SUB_BINS - 1))) << shift;
-}
-
-void ka_hist_add(ka_hist *h, uint64_t value)
-{
-    ka_hist_add_n(h, value, 1);
 }
 
 void ka_hist_add_n(ka_hist *h, uint64_t value, uint64_t n)

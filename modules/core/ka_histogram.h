@@ -45,9 +45,22 @@ void ka_hist_init(ka_hist *h);
 
 /**
  * The bin that a value belongs to, 0 .. KA_HIST_BINS-1; non-decreasing in
- * value.  Pure; no loop, one count-leading-zeros.
+ * value.  Pure; no loop, one count-leading-zeros.  Inline, as it is asked for
+ * each request.
  */
-size_t ka_hist_bin_index(uint64_t value);
+static inline size_t ka_hist_bin_index(uint64_t value)
+{
+    unsigned shift;
+
+    if (value < UINT64_C(1) << KA_HIST_SUB_BITS) {
+        return (size_t)value;
+    }
+    if (value >= KA_HIST_MAX) {
+        return KA_HIST_BINS - 1;
+    }
+    shift = 63u - (unsigned)__builtin_clzll(value) - KA_HIST_SUB_BITS;
+    return ((size_t)shift << KA_HIST_SUB_BITS) + (size_t)(value >> shift);
+}
 
 /**
  * The smallest value of a bin.  bin == KA_HIST_BINS gives KA_HIST_MAX, so
@@ -55,11 +68,19 @@ size_t ka_hist_bin_index(uint64_t value);
  */
 uint64_t ka_hist_bin_low(size_t bin);
 
-/** Records one value. */
-void ka_hist_add(ka_hist *h, uint64_t value);
-
 /** Records n times the same value; n == 0 does nothing. */
 void ka_hist_add_n(ka_hist *h, uint64_t value, uint64_t n);
+
+/** Records one value. */
+static inline void ka_hist_add(ka_hist *h, uint64_t value)
+{
+    ka_hist_bin *bin = &h->bins[ka_hist_bin_index(value)];
+
+    bin->count += bin->count < UINT64_MAX;
+    if (__builtin_add_overflow(bin->sum, value, &bin->sum)) {
+        bin->sum = UINT64_MAX;
+    }
+}
 
 /** Adds all of `from` to `into`: commutative and associative. */
 void ka_hist_merge(ka_hist *into, const ka_hist *from);

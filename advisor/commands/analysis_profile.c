@@ -323,8 +323,30 @@ static apr_status_t analyse_host(ka_analysis *a, ka_tally *tally,
     return rv;
 }
 
-/* Each server's own, then all of them as one.  Facts on which servers differ
- * become unknown as the group's report is put together (report.h). */
+/* A fact that all servers have and agree on, or that an option says.  T0 is
+ * else that of most server time (settle_timeout). */
+static void set_common_facts(ka_analysis *a)
+{
+    size_t i;
+    int id;
+
+    for (id = 0; id < KA_FACTS; id++) {
+        const ka_fact *first = &a->members[0].server.facts[id];
+        bool common = first->known;
+
+        for (i = 1; i < a->member_n && common; i++) {
+            const ka_fact *other = &a->members[i].server.facts[id];
+
+            common = other->known && other->value == first->value;
+        }
+        if (common && !a->server.facts[id].known) {
+            ka_server_set(&a->server, (ka_fact_id)id, first->value,
+                          first->assumed, "the profiles of all servers");
+        }
+    }
+}
+
+/* Each server's own, then all of them as one. */
 static apr_status_t analyse_group(ka_analysis *a, ka_hosts *hosts,
                                   const ka_options *options, apr_pool_t *pool)
 {
@@ -347,8 +369,8 @@ static apr_status_t analyse_group(ka_analysis *a, ka_hosts *hosts,
         if (rv) {
             return rv;
         }
-        set_facts(&a->server, &a->members[i].tally->servers[0], pool);
     }
+    set_common_facts(a);
     describe(&a->source, a->tally, options);
     return ka_analysis_of_tally(a, options, pool);
 }

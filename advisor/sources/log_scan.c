@@ -18,7 +18,7 @@
 #define CHUNK_BYTES (256 * 1024) /* stays in a core's cache */
 #define CHUNK_LEAST (32 * 1024)
 #define CHUNKS_BYTES (16 * 1024 * 1024) /* of one chunk from each file */
-#define BATCH_HITS 16384
+#define BATCH_HITS 65536
 
 typedef struct slot {
     ka_scan_file *file;

@@ -13,7 +13,9 @@ const ka_command *ka_commands(void);
 
 /* Each returns an exit status (KA_EXIT_*) and has said why on stderr. */
 int ka_command_advise(const ka_options *options, apr_pool_t *pool);
+int ka_command_doctor(const ka_options *options, apr_pool_t *pool);
 int ka_command_formula(const ka_options *options, apr_pool_t *pool);
+int ka_command_profile(const ka_options *options, apr_pool_t *pool);
 int ka_command_show(const ka_options *options, apr_pool_t *pool);
 
 #endif

@@ -9,132 +9,34 @@
 #include <ka_units.h>
 #include "../model/histsweep.h"
 #include "../model/sweep.h"
-#include "../sources/log.h"
+#include "../profile/stream.h"
+#include "analysis_profile.h"
+#include "analysis_prometheus.h"
 #include "progress.h"
 
 /* R1's margin over a proxy's idle timeout: a timeout of the sweep. */
 #define PROXY_MARGIN_US (INT64_C(5) * 1000000)
 /* httpd's default, assumed where nothing tells. */
 #define DEFAULT_TIMEOUT_US (INT64_C(5) * 1000000)
-/* Nearly every response closes its connection: KeepAlive must be Off. */
-#define ALL_FINAL_SHARE 0.95
-
-/* ---- requests ---------------------------------------------------------- */
 
 static apr_status_t free_analysis(void *data)
 {
     ka_analysis *a = data;
+    size_t i;
 
-    free(a->requests.items);
+    for (i = 0; i < a->member_n; i++) {
+        ka_tally_free(a->members[i].tally);
+    }
+    ka_tally_free(a->tally);
+    free(a->without.items);
     free(a->served.items);
     ka_connections_clear(&a->connections);
     return APR_SUCCESS;
 }
 
-static bool requests_push(ka_requests *requests, const ka_request *request)
-{
-    if (requests->n == requests->size) {
-        size_t size = requests->size ? requests->size * 2 : 4096;
-        ka_request *items =
-            realloc(requests->items, size * sizeof(*requests->items));
-
-        if (!items) {
-            return false;
-        }
-        requests->items = items;
-        requests->size = size;
-    }
-    requests->items[requests->n++] = *request;
-    return true;
-}
-
-typedef struct collector {
-    ka_analysis *analysis;
-    bool failed;
-} collector;
-
-static void collect(void *context, const ka_request *request)
-{
-    collector *c = context;
-
-    if (!requests_push(&c->analysis->requests, request) ||
-        (!(request->flags & KA_REQ_NO_REQUEST) &&
-         !requests_push(&c->analysis->served, request))) {
-        c->failed = true;
-    }
-}
-
-static apr_status_t read_sources(ka_analysis *a, const char **error,
-                                 const ka_options *options, apr_pool_t *pool)
-{
-    ka_progress progress;
-    collector c = {.analysis = a};
-    ka_log_options log = {.log_format = options->log_format,
-                          .vhost = options->vhost,
-                          .since_us = options->since_us,
-                          .until_us = options->until_us,
-                          .progress = ka_progress_show,
-                          .progress_context = &progress};
-    apr_status_t rv;
-
-    ka_progress_start(&progress, options->quiet);
-    rv = ka_log_read(&a->source, error, &log, options->sources,
-                     options->source_n, collect, &c, pool);
-    ka_progress_end(&progress);
-    if (!rv && c.failed) {
-        *error = "not enough memory for the requests of this log; take a "
-                 "shorter span with --since and --until";
-        rv = APR_ENOMEM;
-    }
-    return rv;
-}
-
 /* ---- KeepAlive now ----------------------------------------------------- */
 
-/* With KeepAlive Off the server closes after every response, so %X's `-` says
- * nothing about what clients would do. */
-static void settle_keepalive(ka_analysis *a)
-{
-    const ka_fact *keep_alive = &a->server.facts[KA_FACT_KEEP_ALIVE];
-    size_t i, final = 0;
-
-    for (i = 0; i < a->served.n; i++) {
-        final += (a->served.items[i].flags & KA_REQ_FINAL) != 0;
-    }
-    if (!keep_alive->known && a->served.n > 0 &&
-        (double)final >= ALL_FINAL_SHARE * (double)a->served.n) {
-        static const char origin[] =
-            "from the log: %X says that nearly every response closed its "
-            "connection";
-
-        ka_server_set(&a->server, KA_FACT_KEEP_ALIVE, 0, true, origin);
-        ka_server_set(&a->server, KA_FACT_TIMEOUT, 0, true, origin);
-    }
-    if (keep_alive->known && !keep_alive->value) {
-        for (i = 0; i < a->served.n; i++) {
-            a->served.items[i].flags &= (uint16_t)~KA_REQ_FINAL;
-        }
-    }
-}
-
-/* %P without %{tid}P: a process of prefork is a slot. */
-static void settle_slots(ka_analysis *a)
-{
-    size_t i;
-
-    if (ka_server_get(&a->server, KA_FACT_ID_MPM, -1) != KA_MPM_PREFORK) {
-        return;
-    }
-    for (i = 0; i < a->served.n; i++) {
-        ka_request *request = &a->served.items[i];
-
-        if (request->slot == 0) {
-            request->slot = request->child;
-        }
-    }
-}
-
-static void settle_timeout(ka_analysis *a)
+static void find_timeout(ka_analysis *a)
 {
     if (a->server.facts[KA_FACT_TIMEOUT].known) {
         return;
@@ -154,15 +56,13 @@ static void settle_timeout(ka_analysis *a)
                   a->server.facts[KA_FACT_TIMEOUT].origin);
 }
 
-static apr_status_t group(ka_analysis *a)
+void ka_analysis_settle_timeout(ka_analysis *a)
 {
-    ka_connection_options options = {
-        .timeout_us = ka_server_get(&a->server, KA_FACT_TIMEOUT, -1),
-        .threaded = (int)ka_server_get(&a->server, KA_FACT_ID_MPM, -1),
-        .clock_us = a->source.clock_us,
-        .service_clock_us = a->source.service_clock_us};
+    int64_t timeout_us;
 
-    return ka_connections_group(&a->connections, &a->served, &options);
+    find_timeout(a);
+    timeout_us = ka_server_get(&a->server, KA_FACT_TIMEOUT, 0);
+    a->report.timeout_us = timeout_us > 0 ? timeout_us : KA_TIMEOUT_OFF;
 }
 
 /* ---- timeouts ---------------------------------------------------------- */
@@ -203,29 +103,6 @@ int64_t *ka_analysis_timeouts(size_t *n, const ka_analysis *a,
     return all;
 }
 
-static apr_status_t sweep(ka_analysis *a, const ka_options *options,
-                          apr_pool_t *pool)
-{
-    ka_report *r = &a->report;
-    int64_t *timeouts = ka_analysis_timeouts(&r->timeout_n, a, options, pool);
-    ka_sweep_options sweep_options = {.measured_up_to_us = r->timeout_us};
-    ka_outcome *low = apr_pcalloc(pool, r->timeout_n * sizeof(*low));
-    ka_outcome *high = low;
-    apr_status_t rv;
-
-    rv = ka_sweep(low, timeouts, r->timeout_n, &a->connections.low,
-                  &sweep_options);
-    if (!rv && a->connections.bracket) {
-        high = apr_pcalloc(pool, r->timeout_n * sizeof(*high));
-        rv = ka_sweep(high, timeouts, r->timeout_n, &a->connections.high,
-                      &sweep_options);
-    }
-    r->low = low;
-    r->high = high;
-    ka_analysis_set_now(r, timeouts);
-    return rv;
-}
-
 void ka_analysis_set_now(ka_report *report, const int64_t *timeouts)
 {
     while (timeouts[report->now] != report->timeout_us) {
@@ -244,25 +121,20 @@ static uint64_t extra_of_trace(void *context, int64_t timeout_us,
                           max_requests);
 }
 
-/* Connections as they were under T0. */
-static uint64_t extra_of_segment(void *context, int64_t timeout_us,
+/* Connections as they were under T0, whatever the timeout. */
+static uint64_t extra_of_lengths(void *context, int64_t timeout_us,
                                  uint32_t max_requests)
 {
-    const ka_live *live = ((ka_analysis *)context)->live;
-    int32_t limit = live->vhost_n
-                        ? live->vhosts[0].vhost->max_keep_alive_requests
-                        : 0;
+    const ka_analysis *a = context;
 
     (void)timeout_us;
-    return ka_hist_extra_opens(
-        &live->total->quantity[KA_QUANTITY_REQUESTS], max_requests,
-        limit > 0 ? (uint32_t)limit : 0,
-        live->total->counter[KA_COUNTER_CLOSE + KA_REASON_MAX_REQUESTS]);
+    return ka_hist_extra_opens(a->lengths, max_requests, a->length_limit,
+                               a->limited);
 }
 
 ka_extra ka_analysis_extra(ka_analysis *analysis)
 {
-    return (ka_extra){analysis->live ? extra_of_segment : extra_of_trace,
+    return (ka_extra){analysis->lengths ? extra_of_lengths : extra_of_trace,
                       analysis};
 }
 
@@ -289,12 +161,37 @@ apr_status_t ka_analysis_find_segment(const char **path, const char **error,
     return APR_SUCCESS;
 }
 
+static apr_status_t analyse_log(ka_analysis *a, const char **error,
+                                const ka_options *options, apr_pool_t *pool)
+{
+    ka_progress progress;
+    ka_log_options with = {.log_format = options->log_format,
+                           .vhost = options->vhost,
+                           .since_us = options->since_us,
+                           .until_us = options->until_us,
+                           .progress = ka_progress_show,
+                           .progress_context = &progress};
+    ka_log *log;
+    apr_status_t rv;
+
+    ka_progress_start(&progress, options->quiet);
+    rv = ka_log_open(&log, &a->source, error, &with, options->sources,
+                     options->source_n, pool);
+    if (!rv) {
+        rv = ka_stream_fits(&a->source)
+                 ? ka_analysis_stream(a, error, log, options, pool)
+                 : ka_analysis_requests(a, error, log, KA_KEEP_REQUESTS,
+                                        options, pool);
+    }
+    ka_progress_end(&progress);
+    return rv;
+}
+
 apr_status_t ka_analysis_run(ka_analysis *a, const char **error,
                              const ka_options *options, apr_pool_t *pool)
 {
-    ka_report *r = &a->report;
-    const char *segment;
-    int64_t timeout_us;
+    const char *segment, *url;
+    bool profiles;
     apr_status_t rv;
 
     memset(a, 0, sizeof(*a));
@@ -307,34 +204,18 @@ apr_status_t ka_analysis_run(ka_analysis *a, const char **error,
     if (segment) {
         return ka_analysis_segment(a, error, segment, options, pool);
     }
-    rv = read_sources(a, error, options, pool);
+    rv = ka_analysis_find_prometheus(&url, error, options);
     if (rv) {
         return rv;
     }
-    *error = "not enough memory for this log; take a shorter span with "
-             "--since and --until";
-    settle_keepalive(a);
-    settle_slots(a);
-    rv = group(a);
-    if (rv) {
-        return rv;
+    if (url) {
+        return ka_analysis_prometheus(a, error, url, options, pool);
     }
-    settle_timeout(a);
-    timeout_us = ka_server_get(&a->server, KA_FACT_TIMEOUT, 0);
-    r->timeout_us = timeout_us > 0 ? timeout_us : KA_TIMEOUT_OFF;
-    rv = ka_profile_build(&a->profile, &a->requests, &a->served,
-                          &a->connections, &a->source, r->timeout_us, pool);
-    if (rv) {
-        return rv;
+    rv = ka_analysis_find_profiles(&profiles, error, options, pool);
+    if (rv || profiles) {
+        return rv ? rv : ka_analysis_profiles(a, error, options, pool);
     }
-    r->generated_us = apr_time_now();
-    r->version = KA_VERSION;
-    r->source = &a->source;
-    r->identity = ka_identity_name(a->connections.identity);
-    r->identity_note = a->connections.why_not_better;
-    r->profile = &a->profile;
-    r->server = &a->server;
-    return sweep(a, options, pool);
+    return analyse_log(a, error, options, pool);
 }
 
 int ka_no_source(const char *command)

@@ -12,14 +12,27 @@
 #include "../advice/advise.h"
 #include "../options.h"
 #include "../profile/connections.h"
+#include "../profile/tally.h"
+#include "../sources/log.h"
 #include "../sources/segment.h"
 
 typedef struct ka_analysis {
     ka_source_info source;
-    ka_requests requests;       /* all, those without a request included */
-    ka_requests served;         /* without them */
+    ka_requests served;         /* of a log that is kept */
+    ka_requests without;        /* connections without a request */
     ka_connections connections;
-    ka_live *live;              /* the segment; NULL: logs */
+    ka_live *live;              /* the segment; NULL: another source */
+    ka_tally *tally;            /* logs too large to keep, profiles; NULL:
+                                   another source; freed with the pool */
+    const ka_hist *lengths;     /* requests per connection at T0, for [M16]
+                                   where there is no trace; NULL: there is */
+    uint32_t length_limit;      /* MaxKeepAliveRequests that cut them; 0: none
+                                   known */
+    uint64_t limited;           /* connections that it cut */
+    struct ka_analysis *members; /* members[member_n]: a group's servers, each
+                                   complete but for members; then this one is
+                                   the group's (report.h) */
+    size_t member_n;
     ka_profile profile;
     ka_server server;           /* options, and what the log tells */
     ka_report report;           /* up to low, high and now */
@@ -60,6 +73,39 @@ const char *ka_segment_unfit(const char *path, const ka_options *options,
 apr_status_t ka_analysis_segment(ka_analysis *analysis, const char **error,
                                  const char *path, const ka_options *options,
                                  apr_pool_t *pool);
+
+/* Of a log that names connections, so many requests are kept: with what they
+ * lead to that takes 170 MB at most, and 50 MB what waits to be put in order.
+ */
+#define KA_KEEP_REQUESTS 300000
+
+/**
+ * ka_analysis_run for an open log that names connections: source and server
+ * are set.  The analysis has a trace, or, if there are more than `keep`
+ * requests, a tally (analysis_lanes.h).
+ */
+apr_status_t ka_analysis_requests(ka_analysis *analysis, const char **error,
+                                  ka_log *log, size_t keep,
+                                  const ka_options *options, apr_pool_t *pool);
+
+/** A tally for the report's T0 and the timeouts to evaluate.
+ * @return NULL without memory, or if they are too many */
+ka_tally *ka_analysis_make_tally(const ka_analysis *analysis,
+                                 const ka_options *options, apr_pool_t *pool);
+
+/** Adds to the analysis's tally what only the reader of its log knows, and
+ * whose it is; and to the source what only the tally knows. */
+void ka_analysis_complete_tally(ka_analysis *analysis, ka_identity identity);
+
+/** ka_analysis_run for an open log that a stream can count: source and server
+ * are set.  See stream.h; the analysis has a tally then, and no trace. */
+apr_status_t ka_analysis_stream(ka_analysis *analysis, const char **error,
+                                ka_log *log, const ka_options *options,
+                                apr_pool_t *pool);
+
+/** Sets KeepAlive, T0 and the report's T0 where nothing tells them: estimated
+ * from the connections, or httpd's default. */
+void ka_analysis_settle_timeout(ka_analysis *analysis);
 
 /** Timeouts to evaluate for the report's T0: Off, the default list, T0, what
  * the user asked for and what a proxy needs; ascending, each once. */

@@ -325,7 +325,7 @@ static apr_status_t analyse_host(ka_analysis *a, ka_tally *tally,
 
 /* A fact that all servers have and agree on, or that an option says.  T0 is
  * else that of most server time (settle_timeout). */
-static void set_common_facts(ka_analysis *a)
+static void set_common_facts(ka_analysis *a, apr_pool_t *pool)
 {
     size_t i;
     int id;
@@ -341,7 +341,9 @@ static void set_common_facts(ka_analysis *a)
         }
         if (common && !a->server.facts[id].known) {
             ka_server_set(&a->server, (ka_fact_id)id, first->value,
-                          first->assumed, "the profiles of all servers");
+                          first->assumed,
+                          apr_pstrcat(pool, "all servers agree; ",
+                                      first->origin, NULL));
         }
     }
 }
@@ -370,7 +372,7 @@ static apr_status_t analyse_group(ka_analysis *a, ka_hosts *hosts,
             return rv;
         }
     }
-    set_common_facts(a);
+    set_common_facts(a, pool);
     describe(&a->source, a->tally, options);
     return ka_analysis_of_tally(a, options, pool);
 }

@@ -10,16 +10,38 @@ static const ka_command commands[] = {
      "directives, each with the numbers behind it.  SOURCE is an access log,\n"
      "plain or compressed (gzip, bzip2, xz, zstd); `-` is standard input;\n"
      "rotated sets in any order; or the segment of mod_kastats, live or a\n"
-     "copy of it (KAStatsFile).\n"},
+     "copy of it (KAStatsFile); or profiles, of one server or of many, which\n"
+     "`kaadvisor profile` writes; or the URL of a Prometheus (http://HOST:9090)\n"
+     "that scrapes mod_kastats: each server that it knows, and all together.\n"},
     {"formula", KA_COMMAND_FORMULA, ka_command_formula, false,
      "--timeout S --rps R --keepalive-requests K [--process-memory M]",
      "the classic estimate alone",
      "processes = KeepAliveTimeout x requests per second / mean keep-alive\n"
      "requests; memory = processes x memory per process.\n"},
+    {"profile", KA_COMMAND_PROFILE, ka_command_profile, true,
+     "[OPTION...] SOURCE... [-o FILE]",
+     "what logs and profiles hold, as one small file",
+     "Counts access logs into a profile: one line of JSON for each server, at\n"
+     "most 1 MB, from which `kaadvisor advise` gives the same advice.  Parts add\n"
+     "up: a SOURCE may be a profile too, and those of one server become one, in\n"
+     "any order.  So the logs of a fleet can be read where they lie, by any\n"
+     "engine that runs commands:\n\n"
+     "    parallel 'ssh {} kaadvisor profile --host {} LOG' ::: web1 web2 |\n"
+     "        kaadvisor advise -\n\n"
+     "Logs are taken to be of the server --host names; logs of one server and\n"
+     "time (one a virtual host) must be given together.  A profile holds no\n"
+     "address of a client, but hashes of some: it is about as private as a log.\n"},
     {"show", KA_COMMAND_SHOW, ka_command_show, true, "[OPTION...] SOURCE...",
      "what a source holds, without advice",
      "Prints traffic, connections, gaps and service times of access logs; of a\n"
      "segment of mod_kastats, live or a copy of it, all that it has counted.\n"},
+    {"doctor", KA_COMMAND_DOCTOR, ka_command_doctor, false, "[OPTION...]",
+     "this host's httpd, its memory and limits, without traffic",
+     "Looks at each running httpd: the memory its children share and take each,\n"
+     "how many of them this host or control group holds beside what else runs,\n"
+     "and the limits around it: open files, processes, listen queues, firewall,\n"
+     "ports, processors.  Needs no log and changes nothing.  As root it sees\n"
+     "all; else it says what it could not see.\n"},
     {0}};
 
 const ka_command *ka_commands(void)

@@ -20,28 +20,43 @@ static uint64_t channel_key(const ka_request *r, int32_t k)
     return ka_key_mix(r->client + ka_key_mix((uint64_t)k + 1));
 }
 
+size_t ka_k_before(int32_t before[2], const ka_grouping_rules *rules,
+                   const ka_request *r, bool low)
+{
+    const bool kept = (r->flags & KA_REQ_KEPT) != 0;
+    const bool final = (r->flags & KA_REQ_FINAL) && !rules->off;
+    const int32_t k = r->keepalives;
+    size_t n = 0;
+
+    if (k > 0 && !final) {
+        before[n++] = k - 1;
+    }
+    if (!kept && (k > 0 || low)) {
+        before[n++] = k;
+    }
+    if (k > 0 && final) {
+        before[n++] = k - 1;
+    }
+    return n;
+}
+
 /* The channel that request r continues, by the value of %k that it must have
  * shown last; *repeats: that is r's own, so r closes it. */
 static uint32_t find_channel(bool *repeats, channels *ch, const ka_request *r,
                              bool low)
 {
-    int64_t oldest =
-        ka_request_begin(r) - ka_request_reach(ch->g, r) - ch->g->tick_us;
-    bool kept = (r->flags & KA_REQ_KEPT) != 0;
-    bool final = (r->flags & KA_REQ_FINAL) && !ch->g->off;
-    int32_t k = r->keepalives;
+    const ka_grouping_rules *rules = &ch->g->rules;
+    const int64_t oldest =
+        ka_request_begin(r) - ka_request_reach(rules, r) - rules->tick_us;
+    int32_t before[2];
+    const size_t n = ka_k_before(before, rules, r, low);
     uint32_t c = KA_INDEX_NONE;
+    size_t i;
 
     *repeats = false;
-    if (k > 0 && !final) {
-        c = ka_idle_take(&ch->idle, channel_key(r, k - 1), oldest);
-    }
-    if (c == KA_INDEX_NONE && !kept && (k > 0 || low)) {
-        c = ka_idle_take(&ch->idle, channel_key(r, k), oldest);
-        *repeats = c != KA_INDEX_NONE;
-    }
-    if (c == KA_INDEX_NONE && k > 0 && final) {
-        c = ka_idle_take(&ch->idle, channel_key(r, k - 1), oldest);
+    for (i = 0; i < n && c == KA_INDEX_NONE; i++) {
+        c = ka_idle_take(&ch->idle, channel_key(r, before[i]), oldest);
+        *repeats = c != KA_INDEX_NONE && before[i] == r->keepalives;
     }
     return c;
 }
@@ -53,7 +68,7 @@ static void group_request(channels *ch, size_t i, bool low)
     bool repeats;
     uint32_t c;
 
-    if (ka_request_alone(g, r)) {
+    if (ka_request_alone(&g->rules, r)) {
         ka_grouping_alone(g, i);
         return;
     }
@@ -71,7 +86,7 @@ static void group_request(channels *ch, size_t i, bool low)
     if (!g->conns[c].ended) {
         /* Rounded stamps may show an end after the next request's start. */
         ka_idle_put(&ch->idle, channel_key(r, r->keepalives), c,
-                    g->conns[c].end_us - g->tick_us);
+                    g->conns[c].end_us - g->rules.tick_us);
     }
 }
 

@@ -15,7 +15,6 @@ void ka_group_by_port(ka_grouping *g)
     ka_keymap ports;
     size_t i;
 
-    g->exact = true;
     ka_keymap_init(&ports);
     for (i = 0; i < g->n && !g->failed; i++) {
         const ka_request *r = &g->items[i];

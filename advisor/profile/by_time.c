@@ -38,7 +38,7 @@ static void group_latest(fine *f, size_t i)
 
     ka_idle_advance(&f->idle, begin);
     c = ka_idle_take(&f->idle, r->client,
-                     begin - ka_request_reach(g, r) - g->tick_us);
+                     begin - ka_request_reach(&g->rules, r) - g->rules.tick_us);
     if (c == KA_INDEX_NONE) {
         c = ka_grouping_open(g, i, begin);
     }
@@ -46,7 +46,8 @@ static void group_latest(fine *f, size_t i)
         ka_grouping_follow(g, i, c);
     }
     if (!g->conns[c].ended) {
-        ka_idle_put(&f->idle, r->client, c, g->conns[c].end_us - g->tick_us);
+        ka_idle_put(&f->idle, r->client, c,
+                    g->conns[c].end_us - g->rules.tick_us);
     }
 }
 
@@ -60,9 +61,10 @@ static void group_distant(fine *f, size_t i, ka_channels *channels,
     int64_t begin = ka_request_begin(r);
     uint32_t at;
 
-    ka_channels_expire(channels, begin - ka_request_reach(g, r));
+    ka_channels_expire(channels, begin - ka_request_reach(&g->rules, r));
     at = ka_channels_choose(channels, begin - free_us);
-    if (at != KA_INDEX_NONE && channels->end_us[at] <= begin + g->tick_us) {
+    if (at != KA_INDEX_NONE &&
+        channels->end_us[at] <= begin + g->rules.tick_us) {
         ka_channels_follow(channels, g, i, at);
         return;
     }
@@ -77,7 +79,7 @@ static void group_fine(fine *f, size_t i)
     if (r->flags & KA_REQ_HTTP2) {
         ka_grouping_stream(f->g, i, &f->streams);
     }
-    else if (ka_request_alone(f->g, r)) {
+    else if (ka_request_alone(&f->g->rules, r)) {
         ka_grouping_alone(f->g, i);
     }
     else if (f->trips.free_us[client] > 0) {
@@ -152,7 +154,7 @@ static void group_low(ka_grouping *g, ka_channels *row, size_t i)
     const ka_request *r = &g->items[i];
     int64_t begin = ka_request_begin(r), end = row->last_end_us;
 
-    ka_channels_expire(row, begin - ka_request_reach(g, r));
+    ka_channels_expire(row, begin - ka_request_reach(&g->rules, r));
     if (row->n == 0) {
         ka_channels_open(row, g, i, end > begin ? end : begin);
     }
@@ -167,8 +169,8 @@ static void group_high(ka_grouping *g, ka_channels *row, size_t i)
     int64_t begin = ka_request_begin(r);
     uint32_t at;
 
-    ka_channels_expire(row, begin - ka_request_reach(g, r));
-    at = ka_channels_choose(row, begin - g->free_us);
+    ka_channels_expire(row, begin - ka_request_reach(&g->rules, r));
+    at = ka_channels_choose(row, begin - g->rules.free_us);
     if (at == KA_INDEX_NONE) {
         ka_channels_open(row, g, i, begin);
     }
@@ -198,7 +200,7 @@ static void group_bracket(ka_grouping *g, group_row_fn *group_row)
             ka_grouping_stream(g, i, &streams);
             continue;
         }
-        if (ka_request_alone(g, r)) {
+        if (ka_request_alone(&g->rules, r)) {
             ka_grouping_alone(g, i);
             continue;
         }

@@ -21,14 +21,14 @@ static uint32_t find_earlier(linker *l, const ka_request *r)
 {
     int64_t begin = ka_request_begin(r);
 
-    if (l->g->cut_us < 0) {
+    if (l->g->rules.cut_us < 0) {
         return KA_INDEX_NONE;
     }
     /* Ready before `begin`: idle for more than T0, so that cutting chains at
      * gaps above T0 gives the connections back. */
     ka_idle_advance(&l->timed_out, begin - 1);
     return ka_idle_take(&l->timed_out, r->client,
-                        begin - ka_request_limit(r) + l->g->cut_us);
+                        begin - ka_request_limit(r) + l->g->rules.cut_us);
 }
 
 static void begin_connection(linker *l, ka_conn *conn)
@@ -38,7 +38,7 @@ static void begin_connection(linker *l, ka_conn *conn)
     int64_t end = ka_request_end(r);
 
     /* A request that is a connection by protocol reuses nothing. */
-    if (!ka_request_alone(l->g, r)) {
+    if (!ka_request_alone(&l->g->rules, r)) {
         earlier = find_earlier(l, r);
     }
     if (earlier != KA_INDEX_NONE) {
@@ -53,9 +53,10 @@ static void continue_connection(linker *l, const ka_conn *conn, size_t i)
 {
     const ka_request *r = &l->g->items[i];
     ka_trace *trace = l->trace;
-    int64_t to, from, cut = l->g->cut_us;
+    int64_t to, from, cut = l->g->rules.cut_us;
 
-    from = ka_request_span(&to, l->g, r, trace->tails[conn->chain].from_us);
+    from = ka_request_span(&to, &l->g->rules, r,
+                           trace->tails[conn->chain].from_us);
     ka_trace_follow(trace, conn->chain, from, to);
     /* The server's timer is late now and then; the connection did last. */
     if (!trace->failed && cut >= 0 &&
@@ -68,9 +69,9 @@ static void end_connection(linker *l, uint32_t c)
 {
     const ka_conn *conn = &l->g->conns[c];
 
-    if (l->g->cut_us >= 0 && !conn->ended && !conn->client_closed) {
+    if (l->g->rules.cut_us >= 0 && !conn->ended && !conn->client_closed) {
         ka_idle_put(&l->timed_out, l->g->items[conn->last].client, c,
-                    conn->end_us + l->g->cut_us);
+                    conn->end_us + l->g->rules.cut_us);
     }
 }
 

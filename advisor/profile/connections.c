@@ -138,7 +138,7 @@ static apr_status_t group_sides(ka_connections *out, const ka_grouping *g,
 
 /* T0 as given, else from the log.  By time alone nothing is cut: a gap is a
  * gap, whether a timeout fell into it or not. */
-static apr_status_t find_timeout(ka_connections *out, int64_t *known_us,
+static apr_status_t find_timeout(ka_grouping_rules *out, int64_t *known_us,
                                  const ka_log_facts *facts,
                                  const ka_requests *requests,
                                  const ka_connection_options *options)
@@ -150,36 +150,60 @@ static apr_status_t find_timeout(ka_connections *out, int64_t *known_us,
         status = ka_timeout_estimate(known_us, out->identity, facts, requests);
     }
     if (out->identity != KA_IDENTITY_TIME) {
-        out->timeout_us = *known_us;
+        out->cut_us = *known_us;
         out->timeout_estimated = options->timeout_us < 0 && *known_us >= 0;
     }
     return status;
 }
 
-static apr_status_t group_requests(ka_connections *out,
+apr_status_t ka_connections_decide(ka_grouping_rules *out,
                                    const ka_requests *requests,
                                    const ka_connection_options *options)
 {
-    ka_log_facts facts = ka_log_facts_of(requests);
-    ka_grouping g = {.items = requests->items, .n = requests->n};
-    bool coarse = times_are_coarse(options);
+    const ka_log_facts facts = ka_log_facts_of(requests);
     int64_t timeout_us;
-    apr_status_t status = ka_identity_choose(
-        &out->identity, &out->why_not_better, &facts, requests, options);
+    apr_status_t status;
 
+    *out = (ka_grouping_rules){.cut_us = -1,
+                               .coarse = times_are_coarse(options),
+                               .free_us = free_after(options)};
+    status = ka_identity_choose(&out->identity, &out->why_not_better, &facts,
+                                requests, options);
     if (status == APR_SUCCESS) {
         status = find_timeout(out, &timeout_us, &facts, requests, options);
     }
     if (status != APR_SUCCESS) {
         return status;
     }
-    g.cut_us = out->timeout_us;
-    g.off = timeout_us == 0 && facts.kept == 0 && facts.k_above_0 == 0;
-    g.by_time = out->identity == KA_IDENTITY_TIME;
+    out->off = timeout_us == 0 && facts.kept == 0 && facts.k_above_0 == 0;
     /* The proof that low <= high (by_time.c) needs ends that do not move. */
-    g.tick_us = g.by_time && coarse ? 0 : tick_of(options);
-    g.free_us = free_after(options);
-    return group_sides(out, &g, find_level(out->identity, coarse));
+    out->tick_us = out->identity == KA_IDENTITY_TIME && out->coarse
+                       ? 0
+                       : tick_of(options);
+    return APR_SUCCESS;
+}
+
+bool ka_grouping_has_sides(const ka_grouping_rules *rules)
+{
+    return find_level(rules->identity, rules->coarse)->high != NULL;
+}
+
+static apr_status_t group_requests(ka_connections *out,
+                                   const ka_requests *requests,
+                                   const ka_connection_options *options)
+{
+    ka_grouping g = {.items = requests->items, .n = requests->n};
+    const apr_status_t status =
+        ka_connections_decide(&g.rules, requests, options);
+
+    if (status != APR_SUCCESS) {
+        return status;
+    }
+    out->identity = g.rules.identity;
+    out->why_not_better = g.rules.why_not_better;
+    out->timeout_us = g.rules.cut_us;
+    out->timeout_estimated = g.rules.timeout_estimated;
+    return group_sides(out, &g, find_level(g.rules.identity, g.rules.coarse));
 }
 
 apr_status_t ka_connections_group(ka_connections *out,

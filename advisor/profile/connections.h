@@ -72,6 +72,21 @@ typedef struct ka_connection_options {
     int64_t service_clock_us; /* resolution of service times; 0: none */
 } ka_connection_options;
 
+/* What is decided once, before requests are put on connections. */
+typedef struct ka_grouping_rules {
+    ka_identity identity;
+    const char *why_not_better; /* as in ka_connections */
+    bool coarse;            /* stamps do not tell parallel requests from
+                               successive ones */
+    bool off;               /* KeepAlive Off: that a response is final says
+                               nothing about the client */
+    bool timeout_estimated; /* cut_us is from the log itself */
+    int64_t cut_us;  /* T0; -1: none, the client's limit alone cuts */
+    int64_t tick_us; /* rounding of starts and service times, together */
+    int64_t free_us; /* coarse: a channel is surely free that long after its
+                        last end */
+} ka_grouping_rules;
+
 typedef struct ka_connections {
     ka_identity identity;
     const char *why_not_better; /* sentence: what a better identity needs, or
@@ -86,6 +101,19 @@ typedef struct ka_connections {
                                    did: always at the level time */
     bool timeout_estimated;     /* from the log itself */
 } ka_connections;
+
+/**
+ * Decides how requests will be grouped, without doing it.
+ * @param requests  as for ka_connections_group, not empty: all, or enough of
+ *                  the first ones to judge the log by
+ * @return APR_SUCCESS; APR_ENOMEM
+ */
+apr_status_t ka_connections_decide(ka_grouping_rules *out,
+                                   const ka_requests *requests,
+                                   const ka_connection_options *options);
+
+/** Whether the rules allow more than one answer: a low and a high side. */
+bool ka_grouping_has_sides(const ka_grouping_rules *rules);
 
 /**
  * Groups requests.

@@ -39,14 +39,7 @@ typedef struct ka_log_facts {
 typedef struct ka_grouping {
     const ka_request *items;
     size_t n;
-    int64_t cut_us;  /* T0; -1: none, the client's limit alone cuts */
-    int64_t tick_us; /* rounding of starts and service times, together */
-    int64_t free_us; /* by time: a channel is surely free that long after its
-                        last end */
-    bool off;        /* KeepAlive Off: that a response is final says nothing
-                        about the client */
-    bool exact;      /* a place is one connection (port) */
-    bool by_time;    /* only times are known */
+    ka_grouping_rules rules;
     uint32_t *conn;  /* conn[n]: request -> connection */
     ka_conn *conns;  /* in order of opening; room for n */
     size_t conn_n;
@@ -73,24 +66,42 @@ int64_t ka_request_end(const ka_request *r);
 int64_t ka_request_limit(const ka_request *r);
 
 /** Its response closed the connection. */
-bool ka_request_ends(const ka_grouping *g, const ka_request *r);
+bool ka_request_ends(const ka_grouping_rules *rules, const ka_request *r);
 
 /** A connection of its own by protocol: HTTP/1.0 that did not ask for more. */
-bool ka_request_alone(const ka_grouping *g, const ka_request *r);
+bool ka_request_alone(const ka_grouping_rules *rules, const ka_request *r);
 
 /** %k allows r to come on a connection whose last line told last_k. */
 bool ka_k_continues(int32_t last_k, const ka_request *r);
+
+/** The values that %k may have had last on the connection that r continues,
+ * best first; one that is r's own is repeated, since r closes it.  (by_k.c)
+ * @param low  on the side of fewer connections
+ * @return how many */
+size_t ka_k_before(int32_t before[2], const ka_grouping_rules *rules,
+                   const ka_request *r, bool low);
 
 /** Names the connection of a request whose remote port is told.  (by_place.c)
  */
 uint64_t ka_port_key(const ka_request *r);
 
 /** The longest gap before r that leaves its connection open under T0. */
-int64_t ka_request_reach(const ka_grouping *g, const ka_request *r);
+int64_t ka_request_reach(const ka_grouping_rules *rules, const ka_request *r);
+
+/** A place's connection, as it stands, takes r.
+ * @param same_address  r's is that of its last request */
+bool ka_request_continues(const ka_grouping_rules *rules, const ka_request *r,
+                          const ka_conn *conn, bool same_address);
+
+/** Another connection, of r, begins in the place of conn, which has been idle
+ * since its end.  Under T0 the server would have held it to the end of T0:
+ * before that the client closed it, and its tail is set. */
+void ka_conn_replaced(ka_conn *conn, const ka_grouping_rules *rules,
+                      const ka_request *r);
 
 /** The time that r is served on a connection which ends at end_us (HTTP/1:
  * after it; HTTP/2: joined to it).  Returns where it begins. */
-int64_t ka_request_span(int64_t *to_us, const ka_grouping *g,
+int64_t ka_request_span(int64_t *to_us, const ka_grouping_rules *rules,
                         const ka_request *r, int64_t end_us);
 
 /* ---- connections under construction (grouping.c) ------------------------ */

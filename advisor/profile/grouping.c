@@ -42,7 +42,12 @@ int64_t ka_request_limit(const ka_request *r)
     return held_in(r->client_limit_us, 0, LENGTH_MAX);
 }
 
-bool ka_request_ends(const ka_grouping *g, const ka_request *r)
+static bool by_time(const ka_grouping_rules *rules)
+{
+    return rules->identity == KA_IDENTITY_TIME;
+}
+
+bool ka_request_ends(const ka_grouping_rules *rules, const ka_request *r)
 {
     if (r->flags & KA_REQ_HTTP2) {
         return false;
@@ -51,15 +56,16 @@ bool ka_request_ends(const ka_grouping *g, const ka_request *r)
         return true;
     }
     if (r->flags & KA_REQ_HTTP10) {
-        return g->by_time || !(r->flags & KA_REQ_KEPT);
+        return by_time(rules) || !(r->flags & KA_REQ_KEPT);
     }
-    return (r->flags & KA_REQ_FINAL) && !g->off;
+    return (r->flags & KA_REQ_FINAL) && !rules->off;
 }
 
-bool ka_request_alone(const ka_grouping *g, const ka_request *r)
+bool ka_request_alone(const ka_grouping_rules *rules, const ka_request *r)
 {
     return (r->flags & KA_REQ_HTTP10) &&
-           (g->by_time || (!(r->flags & KA_REQ_KEPT) && r->keepalives <= 0));
+           (by_time(rules) ||
+            (!(r->flags & KA_REQ_KEPT) && r->keepalives <= 0));
 }
 
 /* %k counts the requests that were kept alive before this one; a request that
@@ -77,13 +83,14 @@ bool ka_k_continues(int32_t last_k, const ka_request *r)
     return r->keepalives > last_k || (r->keepalives == last_k && !kept);
 }
 
-int64_t ka_request_reach(const ka_grouping *g, const ka_request *r)
+int64_t ka_request_reach(const ka_grouping_rules *rules, const ka_request *r)
 {
-    return g->cut_us < 0 ? ka_request_limit(r)
-                         : g->cut_us + KA_TIMER_SLACK_US + g->tick_us;
+    return rules->cut_us < 0
+               ? ka_request_limit(r)
+               : rules->cut_us + KA_TIMER_SLACK_US + rules->tick_us;
 }
 
-int64_t ka_request_span(int64_t *to_us, const ka_grouping *g,
+int64_t ka_request_span(int64_t *to_us, const ka_grouping_rules *rules,
                         const ka_request *r, int64_t end_us)
 {
     int64_t begin = ka_request_begin(r);
@@ -98,7 +105,7 @@ int64_t ka_request_span(int64_t *to_us, const ka_grouping *g,
         *to_us = end > end_us ? end : end_us;
         return begin;
     }
-    *to_us = late <= g->tick_us ? end + late : end > end_us ? end : end_us;
+    *to_us = late <= rules->tick_us ? end + late : end > end_us ? end : end_us;
     return end_us;
 }
 
@@ -126,23 +133,31 @@ static bool k_revives(const ka_conn *conn, const ka_request *r)
            r->keepalives == conn->last_k + 1;
 }
 
-/* Does the connection, as it stands, take this request? */
-static bool conn_takes(const ka_grouping *g, const ka_conn *conn,
-                       const ka_request *r)
+bool ka_request_continues(const ka_grouping_rules *rules, const ka_request *r,
+                          const ka_conn *conn, bool same_address)
 {
-    if ((conn->ended && !k_revives(conn, r)) || ka_request_alone(g, r) ||
+    const bool exact = rules->identity == KA_IDENTITY_PORT;
+
+    if ((conn->ended && !k_revives(conn, r)) || ka_request_alone(rules, r) ||
         !ka_k_continues(conn->last_k, r)) {
         return false;
     }
     /* A port's key holds the address. */
-    if (!g->exact && g->items[conn->last].address != r->address) {
+    if (!exact && !same_address) {
         return false;
     }
     /* With KeepAlive Off a slot meets the same client by chance only. */
-    if (g->cut_us == 0 && !g->exact && !(r->flags & KA_REQ_HTTP2)) {
+    if (rules->cut_us == 0 && !exact && !(r->flags & KA_REQ_HTTP2)) {
         return false;
     }
-    return ka_request_begin(r) - conn->end_us <= ka_request_reach(g, r);
+    return ka_request_begin(r) - conn->end_us <= ka_request_reach(rules, r);
+}
+
+static bool conn_takes(const ka_grouping *g, const ka_conn *conn,
+                       const ka_request *r)
+{
+    return ka_request_continues(&g->rules, r, conn,
+                                g->items[conn->last].address == r->address);
 }
 
 uint32_t ka_grouping_open(ka_grouping *g, size_t i, int64_t not_before_us)
@@ -155,9 +170,9 @@ uint32_t ka_grouping_open(ka_grouping *g, size_t i, int64_t not_before_us)
                       .last = (uint32_t)i,
                       .chain = KA_CHAIN_NONE,
                       .last_k = r->keepalives};
-    conn->open_us = ka_request_span(&conn->end_us, g, r, not_before_us);
+    conn->open_us = ka_request_span(&conn->end_us, &g->rules, r, not_before_us);
     g->conn[i] = (uint32_t)g->conn_n++;
-    if (ka_request_ends(g, r)) {
+    if (ka_request_ends(&g->rules, r)) {
         ka_grouping_end(g, g->conn[i]);
     }
     return g->conn[i];
@@ -169,12 +184,12 @@ void ka_grouping_follow(ka_grouping *g, size_t i, uint32_t c)
     ka_conn *conn = &g->conns[c];
     int64_t to;
 
-    ka_request_span(&to, g, r, conn->end_us);
+    ka_request_span(&to, &g->rules, r, conn->end_us);
     conn->end_us = to;
     conn->last = (uint32_t)i;
     conn->tail_us = ka_request_limit(r);
     conn->ended = false;
-    if (ka_request_ends(g, r)) {
+    if (ka_request_ends(&g->rules, r)) {
         ka_grouping_end(g, c);
     }
     if (!(r->flags & KA_REQ_HTTP2) && r->keepalives >= 0) {
@@ -196,14 +211,12 @@ void ka_grouping_alone(ka_grouping *g, size_t i)
     ka_grouping_end(g, c);
 }
 
-/* Another connection begins in the place of this one.  Under T0 the server
- * would have held it to the end of T0: before that the client closed it. */
-static void conn_replaced(const ka_grouping *g, ka_conn *conn,
-                          const ka_request *by)
+void ka_conn_replaced(ka_conn *conn, const ka_grouping_rules *rules,
+                      const ka_request *r)
 {
-    int64_t idle = ka_request_begin(by) - conn->end_us;
+    int64_t idle = ka_request_begin(r) - conn->end_us;
 
-    if (g->cut_us >= 0 && idle < g->cut_us) {
+    if (rules->cut_us >= 0 && idle < rules->cut_us) {
         idle = idle > 0 ? idle : 0;
         conn->tail_us = idle < conn->tail_us ? idle : conn->tail_us;
         conn->client_closed = true;
@@ -224,7 +237,7 @@ void ka_grouping_place(ka_grouping *g, size_t i, ka_keymap *map, uint64_t key)
         return;
     }
     if (*at != KA_INDEX_NONE) {
-        conn_replaced(g, &g->conns[*at], r);
+        ka_conn_replaced(&g->conns[*at], &g->rules, r);
     }
     *at = ka_grouping_open(g, i, ka_request_begin(r));
 }

@@ -72,6 +72,17 @@ static int grow(ka_keymap *map)
     return 1;
 }
 
+const uint32_t *ka_keymap_find(const ka_keymap *map, uint64_t key)
+{
+    const ka_keymap_slot *slot;
+
+    if (map->size == 0) {
+        return NULL;
+    }
+    slot = find(map, key ? key : 1);
+    return slot->key ? &slot->value : NULL;
+}
+
 uint32_t *ka_keymap_at(ka_keymap *map, uint64_t key, uint32_t fresh)
 {
     ka_keymap_slot *slot;

@@ -41,6 +41,9 @@ void ka_keymap_clear(ka_keymap *map);
  */
 uint32_t *ka_keymap_at(ka_keymap *map, uint64_t key, uint32_t fresh);
 
+/** The value of a key; NULL: the map does not have it. */
+const uint32_t *ka_keymap_find(const ka_keymap *map, uint64_t key);
+
 /** Says that ka_keymap_at will be asked for key soon: of a map larger than
  * the caches, most of the time goes into waiting for memory. */
 void ka_keymap_expect(const ka_keymap *map, uint64_t key);

@@ -25,7 +25,7 @@ typedef struct client_pace {
 
 static bool speaks(const ka_grouping *g, const ka_request *r)
 {
-    return !(r->flags & KA_REQ_HTTP2) && !ka_request_alone(g, r);
+    return !(r->flags & KA_REQ_HTTP2) && !ka_request_alone(&g->rules, r);
 }
 
 /* The idle time before r within a visit; -1 for the first of one. */

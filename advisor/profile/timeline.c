@@ -316,7 +316,8 @@ static void fold_level(void *context, size_t item, size_t worker)
     const size_t levels = t->timeout_n + 1;
 
     (void)worker;
-    ka_timeline_level_advance(&t->levels[item / levels][item % levels], t, job->until);
+    ka_timeline_level_advance(&t->levels[item / levels][item % levels], t,
+                              job->until);
 }
 
 static void fold_up_to(ka_timeline *t, int64_t until, ka_crew *crew)

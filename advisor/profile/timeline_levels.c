@@ -57,7 +57,8 @@ static void add_time(ka_timeline_level *l, const ka_timeline *t, int64_t to_us)
     add_span(l, t, to_us, true);
 }
 
-static void change(ka_timeline_level *l, const ka_timeline *t, int64_t at_us, int64_t by)
+static void change(ka_timeline_level *l, const ka_timeline *t, int64_t at_us,
+                   int64_t by)
 {
     if (by != 0) {
         add_time(l, t, at_us);
@@ -73,8 +74,9 @@ void ka_timeline_level_advance(ka_timeline_level *l, const ka_timeline *t,
     const ka_ring *master = &t->rings[0];
     const int64_t back = (l->timeout_us + t->tick_us - 1) / t->tick_us;
     int64_t now = ka_ring_next_touched(master, t->folded, until);
-    int64_t late = l->waits ? ka_ring_next_touched(master, t->folded - back, until)
-                            : until;
+    int64_t late = l->waits
+                       ? ka_ring_next_touched(master, t->folded - back, until)
+                       : until;
 
     while (now < until || late < until) {
         const int64_t now_us = now * t->tick_us;
@@ -91,7 +93,8 @@ void ka_timeline_level_advance(ka_timeline_level *l, const ka_timeline *t,
             break;
         }
         if (late_us >= t->folded * t->tick_us) {
-            change(l, t, late_us, -(int64_t)ka_ring_cells(master, late)[l->late_down]);
+            change(l, t, late_us,
+                   -(int64_t)ka_ring_cells(master, late)[l->late_down]);
         }
         late = ka_ring_next_touched(master, late + 1, until);
     }

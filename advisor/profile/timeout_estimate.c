@@ -162,8 +162,8 @@ static void take_request(ka_grouping *g, ka_gap_bins *bins, ka_keymap *places,
         ka_conn *conn = &g->conns[*at];
         const ka_request *before = &g->items[conn->last];
 
-        if (!conn->ended && !ka_request_alone(g, before) &&
-            !ka_request_alone(g, r)) {
+        if (!conn->ended && !ka_request_alone(&g->rules, before) &&
+            !ka_request_alone(&g->rules, r)) {
             count_gap(bins, conn, before, r);
         }
         ka_grouping_follow(g, i, *at);
@@ -212,7 +212,7 @@ static void gaps_of_channels(ka_gap_bins *bins, ka_grouping *g)
         if (!(r->flags & KA_REQ_HTTP2)) {
             bins->proven[ka_gap_bin(ka_request_begin(r) - conn->end_us)]++;
         }
-        ka_request_span(&conn->end_us, g, r, conn->end_us);
+        ka_request_span(&conn->end_us, &g->rules, r, conn->end_us);
     }
 }
 
@@ -230,7 +230,8 @@ apr_status_t ka_timeout_estimate(int64_t *timeout_us, ka_identity identity,
                                  const ka_log_facts *facts,
                                  const ka_requests *requests)
 {
-    ka_grouping g = {.items = requests->items, .n = requests->n, .cut_us = -1};
+    ka_grouping g = {
+        .items = requests->items, .n = requests->n, .rules = {.cut_us = -1}};
     ka_gap_bins *bins;
 
     *timeout_us = -1;

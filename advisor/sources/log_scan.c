@@ -132,6 +132,9 @@ static void add_lines(scan *self, slot *s)
         file->last_us = chunk->last_us;
     }
     number_vhosts(self, chunk);
+    /* Whoever takes hits may ask for the names at once. */
+    self->info->vhosts =
+        ka_vhosts_names(self->vhosts, &self->info->vhost_n);
     add_runs(self, chunk);
 }
 

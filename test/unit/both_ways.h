@@ -1,0 +1,47 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE.
+ * Whether requests that were counted one by one and requests that were kept
+ * come to the same. */
+#ifndef KA_TEST_BOTH_WAYS_H
+#define KA_TEST_BOTH_WAYS_H
+
+#include <model/outcome.h>
+#include <profile/profile.h>
+
+/* Counts from 512 on share bins (occupancy.h). */
+static inline double bin_of(double count)
+{
+    return count < 512 ? 1e-9 : count / 256;
+}
+
+static inline void assert_held(const ka_held *is, const ka_held *of)
+{
+    assert_near(is->mean, of->mean, 1e-6);
+    assert_near(is->variance, of->variance, 1e-6);
+    assert_near(is->p99, of->p99, bin_of(of->p99));
+    assert_near(is->p999, of->p999, bin_of(of->p999));
+    assert_near(is->peak, of->peak, 1e-9);
+}
+
+static inline void assert_dist(const ka_dist *is, const ka_dist *of)
+{
+    assert_int_equal(is->n, of->n);
+    assert_near(is->mean, of->mean, 1e-9);
+    assert_near(is->p50, of->p50, 1e-9);
+    assert_near(is->p99, of->p99, 1e-9);
+    assert_near(is->max, of->max, 1e-9);
+}
+
+static inline void assert_traffic(const ka_traffic *is, const ka_traffic *of)
+{
+    assert_string_equal(is->name, of->name);
+    assert_int_equal(is->requests, of->requests);
+    assert_int_equal(is->bytes, of->bytes);
+    assert_int_equal(is->bytes_n, of->bytes_n);
+    assert_near(is->requests_per_s, of->requests_per_s, 1e-9);
+    assert_near(is->p99_per_s, of->p99_per_s, 1e-9);
+    assert_near(is->peak_per_s, of->peak_per_s, 1e-9);
+    assert_memory_equal(&is->service, &of->service, sizeof(is->service));
+    assert_memory_equal(&is->gap, &of->gap, sizeof(is->gap));
+}
+
+#endif

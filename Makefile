@@ -139,10 +139,10 @@ check-asan: deps
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan CFLAGS='-O1 -g' \
 	    SAN=address,undefined check-unit
 
-# ---- the main job, on a log excerpt that comes with the project ------------
+# ---- the main job: from a log that comes along, and live; a minute ----------
 demo: deps
 	@$(MAKE) --no-print-directory $(JOBS) all
-	@BUILD=$(BUILD) sh test/demo.sh
+	@BUILD=$(BUILD) PYTHON=$(PYTHON) sh test/demo.sh
 
 bench: deps
 	@$(MAKE) --no-print-directory $(JOBS) all

@@ -1,9 +1,9 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE.
  *
  * From requests on chains to a tally: for logs that name connections, which
- * are kept to find them unless they are long (lanes.h).  All is counted as ka_profile_build and
- * ka_sweep would, but that numbers of holders change at whole milliseconds and
- * hours are those of the clock.
+ * are kept to find them unless they are long (lanes.h).  All is counted as
+ * ka_profile_build and ka_sweep would, but that numbers of holders change at
+ * whole milliseconds and hours are those of the clock.
  */
 #ifndef KA_TALLY_TRACE_H
 #define KA_TALLY_TRACE_H

@@ -18,6 +18,10 @@
 #define DEPTH_ALL 32
 #define DEPTH_LEAST 4
 
+/* Files that have been chosen to their end, and stay open until that is
+ * parsed: so many end a batch, since descriptors may be few. */
+#define ENDING_MOST 12
+
 ka_scan_files *ka_scan_files_make(ka_logfiles *files, size_t chunk,
                                   apr_pool_t *pool)
 {
@@ -136,6 +140,16 @@ static ka_scan_file *furthest_behind(ka_scan_files *self)
     return found;
 }
 
+static size_t ending(const ka_scan_files *self)
+{
+    size_t n = 0;
+
+    for (size_t i = self->first; i < self->opened; i++) {
+        n += self->all[i].chunks && self->all[i].exhausted;
+    }
+    return n;
+}
+
 static int64_t move_on(int64_t at_us, int64_t by_us)
 {
     return at_us > INT64_MAX - by_us ? INT64_MAX : at_us + by_us;
@@ -147,6 +161,9 @@ apr_status_t ka_scan_files_next(ka_scan_files *self, const char **error,
     ka_scan_file *file;
 
     *out = NULL;
+    if (ending(self) >= ENDING_MOST) {
+        return APR_SUCCESS;
+    }
     while ((file = furthest_behind(self))) {
         apr_status_t status = APR_SUCCESS;
 

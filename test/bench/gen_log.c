@@ -29,13 +29,18 @@
 
 static uint64_t state;
 
-static uint64_t draw(void)
+static uint64_t next(uint64_t *of)
 {
-    uint64_t z = (state += UINT64_C(0x9e3779b97f4a7c15));
+    uint64_t z = (*of += UINT64_C(0x9e3779b97f4a7c15));
 
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
     return z ^ (z >> 31);
+}
+
+static uint64_t draw(void)
+{
+    return next(&state);
 }
 
 static uint64_t below(uint64_t n)
@@ -193,8 +198,10 @@ typedef int line_fn(char *line, const request *r);
 /* Lines that wait to be written in another order. */
 static char (*waiting)[LINE_SIZE];
 
+/* The order is drawn apart, so that the same lines are in any. */
 static void put(const char *line, bool shuffled)
 {
+    static uint64_t order = 1;
     static size_t n;
     size_t at = n;
 
@@ -206,7 +213,7 @@ static void put(const char *line, bool shuffled)
         n++;
     }
     else {
-        at = below(SHUFFLE);
+        at = next(&order) % SHUFFLE;
         fputs(waiting[at], stdout);
     }
     strcpy(waiting[at], line);

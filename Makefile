@@ -101,7 +101,13 @@ $(BUILD)/test/unit/%.o: test/unit/%.c
 	$(Q)$(CC) $(BASE_CFLAGS) $(APR_CFLAGS) $(ADV_CFLAGS) \
 	    -Imodules/core -Iadvisor -c -o $@ $<
 
-$(BUILD)/test/unit/test_%: $(BUILD)/test/unit/test_%.o $(LIB_OBJ)
+# A test takes what it needs: a hundred of them link all of it no faster than
+# one.  Made anew, or objects of files that are gone would stay in it.
+$(BUILD)/libka.a: $(LIB_OBJ)
+	$(call SAY,AR)
+	$(Q)rm -f $@ && ar rcsT $@ $^
+
+$(BUILD)/test/unit/test_%: $(BUILD)/test/unit/test_%.o $(BUILD)/libka.a
 	$(call SAY,LD)
 	$(Q)$(CC) $(SANFLAGS) -o $@ $^ $(APR_LIBS) $(ADV_LIBS) -lcmocka
 
@@ -134,9 +140,9 @@ check-e2e: all
 	    -o cache_dir=$(abspath $(BUILD))/pytest $(E2E) test/e2e
 
 check-asan: deps
-	@$(MAKE) --no-print-directory $(JOBS) BUILD=$(BUILD)/asan CFLAGS='-O1 -g' \
+	@$(MAKE) --no-print-directory $(JOBS) BUILD=$(BUILD)/asan CFLAGS='-O1 -g1' \
 	    SAN=address,undefined all unit
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan CFLAGS='-O1 -g' \
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan CFLAGS='-O1 -g1' \
 	    SAN=address,undefined check-unit
 
 # ---- the main job: from a log that comes along, and live; a minute ----------

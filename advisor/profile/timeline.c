@@ -331,27 +331,39 @@ static void fold_up_to(ka_timeline *t, int64_t until, ka_crew *crew)
     move_on(t, job.until);
 }
 
+/* Nothing is in the rings, but for what lies far ahead. */
 static bool is_empty(const ka_timeline *t)
 {
     const size_t words = (size_t)(t->rings[0].mask + 1) / 64;
     size_t i, word;
 
     for (i = 0; i < KA_TIMELINE_RINGS; i++) {
-        const ka_ring *ring = &t->rings[i];
-
         for (word = 0; word < words; word++) {
-            if (ring->touched[word]) {
+            if (t->rings[i].touched[word]) {
                 return false;
             }
-        }
-        if (ring->far_n > 0) {
-            return false;
         }
     }
     return true;
 }
 
-/* Clocks that start in 1970 leave half a century without anything. */
+/* The first tick that lies far ahead; `until` if none is before it. */
+static int64_t next_far(const ka_timeline *t, int64_t until)
+{
+    size_t i, j;
+
+    for (i = 0; i < KA_TIMELINE_RINGS; i++) {
+        for (j = 0; j < t->rings[i].far_n; j++) {
+            if (t->rings[i].far[j].tick < until) {
+                until = t->rings[i].far[j].tick;
+            }
+        }
+    }
+    return until;
+}
+
+/* Clocks that start in 1970, or a response of years, leave half a century
+ * without anything. */
 static void pass_over(ka_timeline *t, int64_t until)
 {
     size_t i;
@@ -359,6 +371,7 @@ static void pass_over(ka_timeline *t, int64_t until)
     for (i = 0; i < KA_TIMELINE_RINGS; i++) {
         t->rings[i].low = until - KA_TIMELINE_IDLE_US / t->tick_us - 1;
         t->rings[i].first = until;
+        take_far(&t->rings[i]);
     }
     t->folded = until;
 }
@@ -369,8 +382,12 @@ void ka_timeline_fold(ka_timeline *t, int64_t until_us, ka_crew *crew)
 
     while (t->folded < until) {
         if (until - t->folded > t->rings[0].mask && is_empty(t)) {
-            pass_over(t, until);
-            break;
+            const int64_t to = next_far(t, until);
+
+            if (to > t->folded) {
+                pass_over(t, to);
+                continue;
+            }
         }
         fold_up_to(t, until, crew);
     }

@@ -5,6 +5,8 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("KA_BUILD") or ROOT / "build")
@@ -91,3 +93,36 @@ def combined(n, start=0, step=1.0, client="192.0.2.{c}", clients=5,
 DEMO = DATA / "demo.log"
 DEMO_FORMAT = (DATA / "demo.format").read_text("ascii").strip() \
     if (DATA / "demo.format").exists() else ""
+
+
+# Runs a command and tells its memory peak in kB.  By a process of its own: what
+# a child has at most includes what its parent had when it was forked.
+_PEAK = """
+import os, resource, sys
+pid = os.posix_spawn(sys.argv[2], sys.argv[2:], os.environ)
+status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+with open(sys.argv[1], "w") as out:
+    out.write(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))
+sys.exit(status)
+"""
+
+
+def measured(*args, stdin=subprocess.DEVNULL, lines=()):
+    """The JSON of a run that must succeed, and its memory peak in MB; `lines`
+    are written to its standard input."""
+    with tempfile.NamedTemporaryFile() as peak:
+        command = [sys.executable, "-c", _PEAK, peak.name, KAADVISOR,
+                   "--quiet", "--output", "json", *map(_text, args)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, env=environment(),
+                              stdin=subprocess.PIPE if lines else stdin
+                              ) as process:
+            for part in lines:
+                process.stdin.write(part)
+            if lines:
+                process.stdin.close()
+                process.stdin = None
+            out, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0, err.decode(errors="replace")
+        with open(peak.name, encoding="ascii") as told:
+            return json.loads(out), int(told.read()) / 1024

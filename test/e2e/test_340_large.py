@@ -1,7 +1,5 @@
 # Licensed under the Apache License, Version 2.0; see LICENSE.
 """Large logs: threads change nothing, compression neither, memory is bounded."""
-import json
-import os
 import pathlib
 import shutil
 import subprocess
@@ -32,20 +30,12 @@ def generate(tmp_path_factory):
     return make
 
 
-def advise(*args, stdin=None):
+def advise(*args, stdin=subprocess.DEVNULL):
     """The report as an object, without what the clock says; and the memory
     peak in MB."""
-    with subprocess.Popen([cli.KAADVISOR, "--quiet", "--output", "json", *args],
-                          stdin=stdin, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE,
-                          env=cli.environment()) as process:
-        out, err = process.stdout.read(), process.stderr.read()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0, err
-    report = json.loads(out)
+    report, peak = cli.measured(*args, stdin=stdin)
     del report["generated_at"]
-    return report, usage.ru_maxrss / 1024
+    return report, peak
 
 
 def without_files(report):

@@ -249,7 +249,8 @@ def test_advise_prometheus__nothing_there(fleet):
 @needs_prometheus
 def test_advise_prometheus__counts_over_a_restart_of_httpd():
     """Counters begin at 0 again; what was before still counts.  increase()
-    extrapolates to the edges of its samples, here by a scrape of a few."""
+    extrapolates to the edges of its samples, by up to a scrape on each side of
+    each life, which here are a few scrapes long."""
     n = 60
     with Httpd("event", CONF.format(timeout=1)) as h, \
             Prometheus((h,), form="prometheus") as prometheus:
@@ -263,7 +264,7 @@ def test_advise_prometheus__counts_over_a_restart_of_httpd():
             wait_for(lambda: h.totals()["requests"] == n, "counted")
             prometheus.wait_scraped(n=2)
         report = cli.report("advise", prometheus.url, "--window", "1h")
-    assert near(report["traffic"]["requests"], 2 * n, 0.2)
+    assert near(report["traffic"]["requests"], 2 * n, 0.4)
 
 
 # ---- what else may answer

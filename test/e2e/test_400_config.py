@@ -4,10 +4,10 @@ import glob
 import json
 import os
 import pathlib
-import pwd
 import re
 import shutil
 import subprocess
+import tempfile
 
 import pytest
 
@@ -19,11 +19,9 @@ PLACES = ("RUN_DIR", "LOCK_DIR", "LOG_DIR")
 
 
 @pytest.fixture(scope="module")
-def show(tmp_path_factory):
-    """Runs show_host, linked with the objects of the build."""
-    directory = tmp_path_factory.mktemp("show")
-    directory.chmod(0o755)
-    program = directory / "show_host"
+def show():
+    """Runs show_host, linked with the objects of the build; in a directory of
+    its own, where another user can run it."""
     objects = [o for pattern in ("advisor/host/config*.o",
                                  "advisor/host/httpd*.o",
                                  "advisor/host/facts.o",
@@ -34,24 +32,22 @@ def show(tmp_path_factory):
     flags = subprocess.run(
         ["apr-1-config", "--includes", "--cppflags", "--link-ld"],
         check=True, capture_output=True, text=True).stdout.split()
-    subprocess.run(
-        ["cc", "-std=c11", "-D_GNU_SOURCE", f"-I{ROOT}/modules/core",
-         f"-I{ROOT}/advisor", "-o", program,
-         ROOT / "test/e2e/show_host.c", *objects, *flags, "-ljansson", "-lm"],
-        check=True)
-    # Where another user can run it.
-    for parent in (directory, *directory.parents):
-        if parent.owner() == pwd.getpwuid(os.geteuid()).pw_name \
-                and "pytest" in str(parent):
-            parent.chmod(parent.stat().st_mode | 0o055)
+    with tempfile.TemporaryDirectory() as directory:
+        os.chmod(directory, 0o755)
+        program = os.path.join(directory, "show_host")
+        subprocess.run(
+            ["cc", "-std=c11", "-D_GNU_SOURCE", f"-I{ROOT}/modules/core",
+             f"-I{ROOT}/advisor", "-o", program,
+             ROOT / "test/e2e/show_host.c", *objects, *flags, "-ljansson",
+             "-lm"], check=True)
 
-    def run(*args, **kwargs):
-        done = subprocess.run([program, *map(str, args)], check=True,
-                              capture_output=True, text=True,
-                              timeout=PATIENCE, **kwargs)
-        return json.loads(done.stdout)
+        def run(*args, **kwargs):
+            done = subprocess.run([program, *map(str, args)], check=True,
+                                  capture_output=True, text=True,
+                                  timeout=PATIENCE, **kwargs)
+            return json.loads(done.stdout)
 
-    return run
+        yield run
 
 
 def values(settings):

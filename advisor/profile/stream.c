@@ -302,6 +302,8 @@ static void settle_window(ka_stream *s, int64_t reached_us)
     }
 }
 
+/* Where some file has not told any time yet, nothing is reached: its lines may
+ * be the earliest of all. */
 void ka_stream_take(void *stream, const ka_hit_batch *batch)
 {
     ka_stream *s = stream;
@@ -316,8 +318,10 @@ void ka_stream_take(void *stream, const ka_hit_batch *batch)
     for (i = 0; i < KA_HIT_PARTS; i++) {
         s->failed = s->failed || s->parts[i].waiting.failed;
     }
-    settle_window(s, reached_us);
-    advance(s, reached_us - s->window_us);
+    if (reached_us != INT64_MIN) {
+        settle_window(s, reached_us);
+        advance(s, reached_us - s->window_us);
+    }
 }
 
 /* ---- the end ------------------------------------------------------------- */

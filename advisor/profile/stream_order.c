@@ -122,9 +122,12 @@ static void sort(ka_hit *hits, size_t n, ka_order_scratch *scratch)
     memcpy(hits, scratch->hits, n * sizeof(*hits));
 }
 
-static void raise_to(int64_t *us, int64_t to_us)
+/* Not further than the window goes: late lines may be decades late, and their
+ * sum would not fit. */
+static void raise_lag(ka_waiting *w, int64_t to_us)
 {
-    *us = to_us > *us ? to_us : *us;
+    to_us = to_us < KA_STREAM_WINDOW_US ? to_us : KA_STREAM_WINDOW_US;
+    w->lag_us = to_us > w->lag_us ? to_us : w->lag_us;
 }
 
 /* @return whether it starts no earlier than any before it */
@@ -139,7 +142,7 @@ static bool add(ka_waiting *w, const ka_hit *hit, int64_t edge_us)
     *to = *hit;
     w->n++;
     if (to->begin_us < edge_us) {
-        raise_to(&w->lag_us, edge_us - to->begin_us + w->lag_us);
+        raise_lag(w, edge_us - to->begin_us + w->lag_us);
         to->begin_us = edge_us;
         w->late++;
     }
@@ -147,7 +150,7 @@ static bool add(ka_waiting *w, const ka_hit *hit, int64_t edge_us)
         w->newest_us = to->begin_us;
         return true;
     }
-    raise_to(&w->lag_us, w->newest_us - hit->begin_us);
+    raise_lag(w, w->newest_us - hit->begin_us);
     return false;
 }
 

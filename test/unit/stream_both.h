@@ -55,6 +55,7 @@ typedef struct feed {
     const ka_request *items;
     size_t n;
     size_t batch; /* requests in one */
+    size_t untold; /* while fewer have come, some file has told no time */
 } feed;
 
 /* Batches of a size, each request in its part. */
@@ -82,27 +83,37 @@ static inline void feed_all(const feed *f)
             batch.run_n[p] = runs[p].n > 0;
         }
         batch.newest_us = newest_us;
-        batch.reached_us = to == f->n ? INT64_MAX : newest_us;
+        batch.reached_us = to == f->n       ? INT64_MAX
+                           : to < f->untold ? INT64_MIN
+                                            : newest_us;
         ka_stream_take(f->stream, &batch);
     }
+}
+
+static inline void stream_feed(both *b, feed *f, size_t workers,
+                               int64_t timeout_us, uint32_t clients,
+                               apr_pool_t *pool)
+{
+    ka_crew *crew;
+
+    assert_int_equal(ka_crew_make(&crew, workers, pool), APR_SUCCESS);
+    b->tally = ka_tally_make(b->timeouts, b->n, pool);
+    b->tally->timeout_us = timeout_us;
+    f->stream = ka_stream_make(b->tally, &b->info, clients, KA_STREAM_WAITING,
+                               crew);
+    assert_non_null(f->stream);
+    feed_all(f);
+    assert_int_equal(ka_stream_finish(f->stream), APR_SUCCESS);
+    ka_stream_free(f->stream);
 }
 
 static inline void stream_all(both *b, const ka_request *items, size_t batch,
                        size_t workers, int64_t timeout_us, uint32_t clients,
                        apr_pool_t *pool)
 {
-    ka_crew *crew;
     feed f = {.items = items, .n = b->q.n, .batch = batch};
 
-    assert_int_equal(ka_crew_make(&crew, workers, pool), APR_SUCCESS);
-    b->tally = ka_tally_make(b->timeouts, b->n, pool);
-    b->tally->timeout_us = timeout_us;
-    f.stream = ka_stream_make(b->tally, &b->info, clients, KA_STREAM_WAITING,
-                              crew);
-    assert_non_null(f.stream);
-    feed_all(&f);
-    assert_int_equal(ka_stream_finish(f.stream), APR_SUCCESS);
-    ka_stream_free(f.stream);
+    stream_feed(b, &f, workers, timeout_us, clients, pool);
 }
 
 static inline void group_all(both *b, int64_t timeout_us, apr_pool_t *pool)

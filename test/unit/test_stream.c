@@ -129,6 +129,43 @@ static void test_stream__what_is_late_is_counted(void **state)
     both_free(b);
 }
 
+/* Two pipes: what the first one has must not go before the second one tells
+ * where it begins. */
+static void test_stream__nothing_is_reached_until_all_files_tell(void **state)
+{
+    both *one = make_log(&kinds[0], 5), *other = make_log(&kinds[0], 5);
+    feed f = {.items = other->q.items,
+              .n = other->q.n,
+              .batch = 10,
+              .untold = 200};
+
+    stream_all(one, one->q.items, 333, 1, seconds_us(5), KA_STREAM_CLIENTS,
+               *state);
+    stream_feed(other, &f, 2, seconds_us(5), KA_STREAM_CLIENTS, *state);
+    assert_int_equal(other->tally->late, 0);
+    assert_same_tally(one->tally, other->tally);
+    both_free(one);
+    both_free(other);
+}
+
+/* From the year 10000 back to this century: the sanitizer sees it if that
+ * adds up. */
+static void test_stream__lines_millennia_late_are_counted(void **state)
+{
+    both *b = make_log(&kinds[0], 7);
+    size_t i;
+
+    for (i = 0; i < b->q.n; i++) {
+        b->q.items[i].address = 1;
+    }
+    b->q.items[0].begin_us = INT64_C(253402300799) * 1000000 - seconds_us(999);
+    b->q.items[1].begin_us = b->q.items[0].begin_us + seconds_us(999);
+    stream_all(b, b->q.items, 2, 1, seconds_us(5), KA_STREAM_CLIENTS, *state);
+    assert_int_equal(b->tally->late, b->q.n - 2);
+    assert_int_equal(b->tally->requests, b->q.n);
+    both_free(b);
+}
+
 /* ---- room ---------------------------------------------------------------- */
 
 /* Each request is a client of its own, ten a second: 3,000 are there at once,
@@ -201,6 +238,8 @@ int main(void)
         unit_test(test_stream__threads_and_batches_do_not_show),
         unit_test(test_stream__lines_out_of_order_are_put_in_order),
         unit_test(test_stream__what_is_late_is_counted),
+        unit_test(test_stream__nothing_is_reached_until_all_files_tell),
+        unit_test(test_stream__lines_millennia_late_are_counted),
         unit_test(test_stream__forgets_clients_early_and_says_so),
         unit_test(test_stream__nothing_is_nothing),
         unit_test(test_stream_fits__formats_that_name_no_connection),

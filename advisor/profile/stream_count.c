@@ -17,6 +17,17 @@
 /* Numbers of vhosts from here on share KA_TALLY_OTHER. */
 #define VHOST_OTHER (KA_TALLY_VHOSTS - 1)
 
+/* Names of vhosts are kept in its pool, and a pool is for one thread. */
+static ka_tally *make_own_tally(const ka_tally *tally)
+{
+    apr_pool_t *pool;
+
+    if (apr_pool_create(&pool, tally->pool)) {
+        return NULL;
+    }
+    return ka_tally_make(tally->timeouts, tally->timeout_n, pool);
+}
+
 bool ka_shards_init(ka_shard *shards, ka_tally *tally,
                     const ka_source_info *info)
 {
@@ -30,9 +41,7 @@ bool ka_shards_init(ka_shard *shards, ka_tally *tally,
         s->info = info;
         s->timeout_us = tally->timeout_us;
         s->columns = KA_CLASS_N;
-        s->tally = i ? ka_tally_make(tally->timeouts, tally->timeout_n,
-                                     tally->pool)
-                     : tally;
+        s->tally = i ? make_own_tally(tally) : tally;
         if (!s->tally) {
             room = false;
             continue;
@@ -48,8 +57,11 @@ void ka_shards_clear(ka_shard *shards)
     size_t i;
 
     for (i = 0; i < KA_SHARDS; i++) {
-        if (i > 0) {
+        if (i > 0 && shards[i].tally) {
+            apr_pool_t *pool = shards[i].tally->pool;
+
             ka_tally_free(shards[i].tally);
+            apr_pool_destroy(pool);
         }
         free(shards[i].seconds);
     }

@@ -75,6 +75,23 @@ def test_standard_input_changes_nothing(generate):
             without_files(plain)
 
 
+def test_two_pipes_are_one_log(generate, tmp_path):
+    """Where the second one begins is not known while the first is read."""
+    log = generate(60000, 3000)
+    lines = log.read_bytes().splitlines(keepends=True)
+    halves = [tmp_path / "odd", tmp_path / "even"]
+    for i, half in enumerate(halves):
+        half.write_bytes(b"".join(lines[i::2]))
+    pipes = [half.with_suffix(".pipe") for half in halves]
+    for half, pipe in zip(halves, pipes):
+        os.mkfifo(pipe)
+        subprocess.Popen(["sh", "-c", 'cat "$0" > "$1"', half, pipe])
+    piped, _ = advise(*pipes)
+    files, _ = advise(*halves)
+    assert piped["source"]["late"] == files["source"]["late"] == 0
+    assert piped["timeouts"] == files["timeouts"]
+
+
 def test_lines_out_of_order_change_no_request(generate):
     """Lines 5,000 places from theirs in the mean.  All are counted; those that
     come over ten minutes late are told, and can be a connection more each."""

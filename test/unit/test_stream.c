@@ -4,6 +4,7 @@
  * MODEL 7.4, [M4] [M5] [M8] [M11]. */
 #include "unit.h"
 
+#include <profile/stream_priv.h>
 #include <sources/logformat.h>
 
 #include "stream_both.h"
@@ -91,6 +92,25 @@ static void test_stream__threads_and_batches_do_not_show(void **state)
         both_free(one);
         both_free(other);
     }
+}
+
+/* Each is one thread's, and keeps the names of vhosts in its pool. */
+static void test_stream__shards_have_pools_of_their_own(void **state)
+{
+    const ka_source_info info = {.clock_us = 1000000};
+    ka_shard shards[KA_SHARDS];
+    ka_tally *tally = ka_tally_make(NULL, 0, *state);
+    size_t i, j;
+
+    assert_true(ka_shards_init(shards, tally, &info));
+    for (i = 0; i < KA_SHARDS; i++) {
+        for (j = 0; j < i; j++) {
+            assert_ptr_not_equal(shards[i].tally->pool,
+                                 shards[j].tally->pool);
+        }
+    }
+    ka_shards_clear(shards);
+    ka_tally_free(tally);
 }
 
 static void test_stream__lines_out_of_order_are_put_in_order(void **state)
@@ -236,6 +256,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         unit_test(test_stream__equals_grouping_and_sweep),
         unit_test(test_stream__threads_and_batches_do_not_show),
+        unit_test(test_stream__shards_have_pools_of_their_own),
         unit_test(test_stream__lines_out_of_order_are_put_in_order),
         unit_test(test_stream__what_is_late_is_counted),
         unit_test(test_stream__nothing_is_reached_until_all_files_tell),

@@ -57,7 +57,8 @@ static const char *set_string(ka_options *options, const char *value,
     const char **const places[] = {&options->output_file, &options->log_format,
                                    &options->vhost,       &options->host,
                                    &options->match,       &options->token_file,
-                                   &options->ca_file,     &options->httpd_config};
+                                   &options->ca_file,
+                                   &options->httpd_config};
 
     if (!*value) {
         return "something, not an empty string";

@@ -13,7 +13,7 @@ import kastats_env
 from httpd import LOGS, MPMS, PATIENCE, LogHttpd, Peer, wait_for
 from kastats_env import APACHE
 
-VISITORS = 40  # enough requests for advice
+VISITORS = 12
 REQUESTS = 3
 SITE = """
 KeepAliveTimeout 7
@@ -136,7 +136,24 @@ def test_rotated_siblings_are_read(httpd, tmp_path):
         rotated.unlink()
 
 
-def test_the_block_passes_configtest(httpd, tmp_path):
+@pytest.fixture
+def busy(httpd):
+    """A day in a poor format, beside a minute in rich ones."""
+    path = httpd.root / "combined.log.1"
+    path.write_text(cli.combined(5000, step=5, clients=40))
+    yield path
+    path.unlink()
+
+
+def test_much_in_a_poor_format_comes_before_little_in_a_rich_one(httpd, busy):
+    source = advise(httpd)["source"]
+    assert source["identity"] == "time"
+    assert sorted(source["files"]) == sorted(
+        (str(busy), str(httpd.log_path("combined"))))
+    assert source["skipped"] == 0
+
+
+def test_the_block_passes_configtest(httpd, busy, tmp_path):
     conf = tmp_path / "httpd-mpm.conf"
     assert cli.done("--httpd-config", main_file(httpd), "--process-memory",
                     "20M", "--output", "conf", "-o", conf) == ""

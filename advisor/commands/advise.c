@@ -45,6 +45,10 @@ int ka_command_advise(const ka_options *options, apr_pool_t *pool)
     }
     status = ka_result_write(options, renderers[options->output],
                              &analysis->report, pool);
+    if (status == KA_EXIT_DONE && host->httpd &&
+        options->output == KA_OUTPUT_CONF && options->output_file) {
+        status = ka_host_test(host, options->output_file);
+    }
     if (status == KA_EXIT_DONE && options->check &&
         analysis->report.verdict.change_advised) {
         return KA_EXIT_CHANGE;

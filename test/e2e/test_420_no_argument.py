@@ -155,8 +155,10 @@ def test_much_in_a_poor_format_comes_before_little_in_a_rich_one(httpd, busy):
 
 def test_the_block_passes_configtest(httpd, busy, tmp_path):
     conf = tmp_path / "httpd-mpm.conf"
-    assert cli.done("--httpd-config", main_file(httpd), "--process-memory",
-                    "20M", "--output", "conf", "-o", conf) == ""
+    result = cli.run("--httpd-config", main_file(httpd), "--process-memory",
+                     "20M", "--output", "conf", "-o", conf)
+    assert (result.status, result.out) == (0, b"")
+    assert f"{conf}: httpd -t accepts" in cli.clean(result.err)
     assert re.search(r"^\s*MaxRequestWorkers \d", conf.read_text(), re.M)
     assert f"<IfModule mpm_{httpd.mpm}_module>" in conf.read_text()
     whole = tmp_path / "whole.conf"
@@ -166,6 +168,37 @@ def test_the_block_passes_configtest(httpd, busy, tmp_path):
                           check=False)
     assert done.returncode == 0, done.stderr
     assert "Syntax OK" in done.stderr
+
+
+def test_a_block_that_httpd_refuses(httpd, busy, tmp_path):
+    """The configuration that runs no longer holds."""
+    conf, original = tmp_path / "httpd-mpm.conf", main_file(httpd).read_text()
+    main_file(httpd).write_text(original + "\nNoSuchDirective On\n")
+    try:
+        result = cli.run("--httpd-config", main_file(httpd), "--output",
+                         "conf", "-o", conf)
+    finally:
+        main_file(httpd).write_text(original)
+    assert result.status == 1
+    text = cli.clean(result.err)
+    assert "httpd refuses" in text and "exit 1" in text
+    assert conf.exists()
+
+
+def test_no_request_counts_twice():
+    """Two logs in one format, both of the same virtual host."""
+    line = LOGS["kastats"].replace("{", "{{").replace("}", "}}")
+    conf = "".join(f'CustomLog "{{root}}/{name}.log" {line}\n'
+                   for name in ("twin", "again"))
+    with LogHttpd("event", conf=conf) as server:
+        visit(server)
+        twin = server.log_path("twin")
+        wait_for(lambda: twin.read_text().count("visitor")
+                 == VISITORS * REQUESTS, "lines")
+        report = cli.report("--httpd-config", main_file(server), "--vhost",
+                            "localhost")
+        assert report["traffic"]["requests"] == VISITORS * REQUESTS
+        assert len(report["source"]["files"]) == 1
 
 
 def test_a_named_source_stays(httpd):

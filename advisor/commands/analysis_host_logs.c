@@ -269,6 +269,12 @@ static void tell_missing(const choice *ch)
         if (c->missing && (c->taken || !ch->best)) {
             ka_host_warn(ch->host, "log_not_read", "%s", c->missing);
         }
+        else if (!ch->best) {
+            ka_host_warn(ch->host, "log_not_read", "%s (%s): %s",
+                         c->log->target, c->log->origin,
+                         c->bytes ? "its LogFormat cannot be read"
+                                  : "no lines are in it");
+        }
     }
 }
 

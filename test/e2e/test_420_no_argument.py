@@ -292,6 +292,9 @@ def test_no_log_with_lines(tmp_path):
             os.truncate(server.log_path(name), 0)
         text = cli.fails(1, "--httpd-config", main_file(server))
         assert "neither an access log nor a segment" in text
+        for name in LOGS:
+            assert f"{name}.log" in text
+        assert "no lines are in it" in text
 
 
 # ---- segment ---------------------------------------------------------------

@@ -57,7 +57,8 @@ static const char *set_string(ka_options *options, const char *value,
     const char **const places[] = {&options->output_file, &options->log_format,
                                    &options->vhost,       &options->host,
                                    &options->match,       &options->token_file,
-                                   &options->ca_file};
+                                   &options->ca_file,
+                                   &options->httpd_config};
 
     if (!*value) {
         return "something, not an empty string";
@@ -259,6 +260,9 @@ static const option_row option_rows[] = {
      "only requests that start before TIME"},
     {"mpm", 0, "NAME", LOGS, set_mpm, 0,
      "prefork, worker or event; default: advice for all three"},
+    {"httpd-config", 0, "FILE", ADVISE, set_string, 7,
+     "facts from the httpd that runs with this main configuration file, or, if "
+     "none does, from the file; without SOURCE its traffic too"},
     {"timeout", 0, "S", LOGS | FORMULA, set_timeout, 0,
      "the present KeepAliveTimeout; off or 0: KeepAlive Off; "
      "default: estimated from the log where it can be, else httpd's 5 s"},

@@ -47,6 +47,8 @@ typedef struct ka_options {
                                 machine's name */
     const char *match;       /* Prometheus: label matchers; NULL: all */
     int64_t window_us;       /* Prometheus: how far back; 0: the default */
+    const char *httpd_config; /* main configuration file; NULL: the server's
+                                 that runs here */
     const char *token_file, *ca_file; /* Prometheus; NULL: none */
     bool insecure;           /* Prometheus: any certificate will do */
     bool check, quiet, verbose, legacy_names, help, version, connections;

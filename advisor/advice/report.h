@@ -74,6 +74,9 @@ typedef struct ka_report {
     int64_t generated_us; /* us since the epoch */
     const char *version;
     const ka_source_info *source;
+    const char *const *found;   /* found[found_n]: sentences, how the host's
+                                   httpd and the source were found */
+    size_t found_n;
     const char *identity;       /* "port|slot|k|time|live" */
     const char *identity_note;  /* NULL if it is the best */
     const ka_profile *profile;

@@ -3,6 +3,7 @@
 #include "commands.h"
 
 #include "../advice/advise.h"
+#include "analysis_host.h"
 #include "group.h"
 #include "output.h"
 #include "say.h"
@@ -24,18 +25,30 @@ int ka_command_advise(const ka_options *options, apr_pool_t *pool)
         [KA_OUTPUT_JSON] = ka_render_json,
         [KA_OUTPUT_CONF] = ka_render_conf};
     ka_analysis *analysis = apr_palloc(pool, sizeof(*analysis));
+    ka_host *host = apr_pcalloc(pool, sizeof(*host));
     const char *error = NULL;
     int status;
 
-    if (options->source_n == 0) {
-        return ka_no_source("advise");
+    if (options->source_n == 0 || options->httpd_config) {
+        status = ka_host_complete(host, options, pool);
+        if (status != KA_EXIT_DONE) {
+            return status;
+        }
+        options = &host->options;
     }
     if (analyse(analysis, &error, options, pool)) {
         ka_say(pool, "%s", error);
         return KA_EXIT_FAILED;
     }
+    if (host->httpd) {
+        ka_host_report(&analysis->report, host);
+    }
     status = ka_result_write(options, renderers[options->output],
                              &analysis->report, pool);
+    if (status == KA_EXIT_DONE && host->httpd &&
+        options->output == KA_OUTPUT_CONF && options->output_file) {
+        status = ka_host_test(host, options->output_file);
+    }
     if (status == KA_EXIT_DONE && options->check &&
         analysis->report.verdict.change_advised) {
         return KA_EXIT_CHANGE;

@@ -3,7 +3,7 @@
 
 static const ka_command commands[] = {
     {"advise", KA_COMMAND_ADVISE, ka_command_advise, true,
-     "[OPTION...] SOURCE...",
+     "[OPTION...] [SOURCE...]",
      "KeepAlive and MPM settings from access logs",
      "Reads access logs, measures requests, connections and idle times, and\n"
      "proposes KeepAlive, KeepAliveTimeout, MaxKeepAliveRequests and the MPM's\n"
@@ -12,7 +12,9 @@ static const ka_command commands[] = {
      "rotated sets in any order; or the segment of mod_kastats, live or a\n"
      "copy of it (KAStatsFile); or profiles, of one server or of many, which\n"
      "`kaadvisor profile` writes; or the URL of a Prometheus (http://HOST:9090)\n"
-     "that scrapes mod_kastats: each server that it knows, and all together.\n"},
+     "that scrapes mod_kastats: each server that it knows, and all together.\n\n"
+     "Without SOURCE: the httpd that runs here, its configuration, memory, and\n"
+     "its live segment or access logs.  Root sees all of it.\n"},
     {"formula", KA_COMMAND_FORMULA, ka_command_formula, false,
      "--timeout S --rps R --keepalive-requests K [--process-memory M]",
      "the classic estimate alone",

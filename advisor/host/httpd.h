@@ -71,6 +71,19 @@ apr_status_t ka_httpd_inspect(ka_httpd **out,
                               apr_pool_t *pool);
 
 /**
+ * Asks `-t` about the server's configuration with one more file, included at
+ * its end.  Neither is changed.
+ * @param file       a path of this process, of a regular file
+ * @param complaint  NULL, or the command and what it says against it
+ * @return APR_SUCCESS if it holds; APR_EINVAL if it does not; APR_ENOTIMPL if
+ *         it cannot be asked: the binary has not answered ka_httpd_inspect, or
+ *         the name is one that Include would take for a pattern
+ */
+apr_status_t ka_httpd_test_include(const char **complaint,
+                                   const ka_httpd *httpd, const char *file,
+                                   apr_pool_t *pool);
+
+/**
  * What `-V` would say, from the texts in a binary.  Pure.
  * @return false if these are not httpd's
  */

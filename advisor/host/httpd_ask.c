@@ -2,6 +2,8 @@
  * Asking the binary. */
 #include "httpd_priv.h"
 
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -203,6 +205,35 @@ static void ask_dump(ka_httpd_inspection *in)
         in->httpd->dumped = ka_httpd_read_config(
             text, root ? root : in->server_root, shown, in->pool);
     }
+}
+
+apr_status_t ka_httpd_test_include(const char **complaint,
+                                   const ka_httpd *httpd, const char *file,
+                                   apr_pool_t *pool)
+{
+    ka_httpd asked = *httpd;
+    const ka_httpd_options options = {
+        .root = "", .config_file = httpd->instance ? NULL : httpd->config_file};
+    ka_httpd_inspection in = {.httpd = &asked, .options = &options,
+                              .pool = pool};
+    apr_array_header_t *argv;
+    const char *shown;
+    char real[PATH_MAX];
+
+    *complaint = NULL;
+    if (!httpd->ran || !realpath(file, real) || strpbrk(real, "\"\\*?[$")) {
+        return APR_ENOTIMPL;
+    }
+    asked.missing = apr_array_make(pool, 1, sizeof(const char *));
+    in.environment = apr_table_copy(pool, httpd->environment);
+    argv = command_line(&in);
+    push(argv, "-c", apr_psprintf(pool, "Include \"%s\"", real));
+    push(argv, NULL, "-t");
+    if (ask(&in, argv, &shown)) {
+        return APR_SUCCESS;
+    }
+    *complaint = APR_ARRAY_IDX(asked.missing, 0, const char *);
+    return APR_EINVAL;
 }
 
 void ka_httpd_ask_build(ka_httpd_inspection *in)

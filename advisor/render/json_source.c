@@ -68,6 +68,8 @@ json_t *ka_doc_source(const ka_report *report, apr_pool_t *pool)
     if (!object) {
         return NULL;
     }
+    json_object_set_new(object, "found",
+                        texts(report->found, report->found_n, pool));
     json_object_set_new(object, "identity",
                         ka_doc_text(report->identity, pool));
     json_object_set_new(object, "identity_note",

@@ -258,8 +258,13 @@ static void unknown_facts(ka_page *page, const ka_report *report)
 void ka_section_source(ka_page *page, const ka_report *report, bool verbose)
 {
     const ka_source_info *source = report->source;
+    size_t i;
 
     ka_page_heading(page, "Where these numbers come from");
+    for (i = 0; i < report->found_n; i++) {
+        ka_page_item(page, i ? "" : "Found",
+                     ka_words_clean(page->pool, report->found[i], false));
+    }
     kind(page, source);
     servers(page, report);
     files(page, source, verbose);

@@ -25,12 +25,11 @@ def log(tmp_path):
 
 # ---- usage: status 2 -------------------------------------------------------
 
-@pytest.mark.parametrize("command", [(), ("advise",), ("show",)])
+@pytest.mark.parametrize("command", ["show", "profile"])
 def test_no_source(command):
-    text = cli.fails(2, *command)
-    name = command[0] if command else "advise"
+    text = cli.fails(2, command)
     assert "no SOURCE" in text and "access log" in text
-    assert f"`kaadvisor {name} --help`" in text
+    assert f"`kaadvisor {command} --help`" in text
 
 
 @pytest.mark.parametrize("args, said", [

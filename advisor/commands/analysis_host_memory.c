@@ -1,0 +1,75 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE.
+ * Memory of the httpd that runs here, as facts.   [M14] */
+#include "analysis_host.h"
+
+#include <apr_strings.h>
+
+#include "../host/memory.h"
+#include "../words.h"
+
+static void set(ka_host *host, ka_fact_id id, int64_t value,
+                const char *origin)
+{
+    if (!host->options.server.facts[id].known && value >= 0) {
+        ka_server_set(&host->options.server, id, value, false, origin);
+    }
+}
+
+static const char *budget_origin(const ka_memory_budget *budget,
+                                 apr_pool_t *pool)
+{
+    const ka_memory_bound *b = &budget->bounds[budget->tightest];
+
+    return apr_psprintf(pool, "%s: %s of %s, less %s%s of others and %s free",
+                        b->origin, ka_words_size(pool, b->limit), b->name,
+                        b->others_upper_bound ? "at most " : "",
+                        ka_words_size(pool, b->others),
+                        ka_words_size(pool, b->headroom));
+}
+
+static void set_process(ka_host *host, const ka_memory *memory)
+{
+    bool wanted =
+        !host->options.server.facts[KA_FACT_PROCESS_MEMORY].known;
+
+    if (memory->known && memory->trust != KA_TRUST_LOW) {
+        set(host, KA_FACT_PROCESS_MEMORY, memory->unique_bytes,
+            memory->origin);
+        set(host, KA_FACT_SHARED_MEMORY, memory->shared_bytes, memory->origin);
+        return;
+    }
+    if (!wanted) {
+        return;
+    }
+    ka_host_warn(host, "memory_not_measured",
+                 "The memory of a process of httpd is not taken from this "
+                 "host: %s. --process-memory says it meanwhile.",
+                 memory->remark ? memory->remark : "it could not be read");
+}
+
+void ka_host_memory(ka_host *host)
+{
+    apr_pool_t *pool = host->pool;
+    int pid = host->httpd->instance->pid;
+    apr_array_header_t *processes;
+    ka_memory_others others;
+    ka_memory_budget budget;
+    ka_machine machine;
+    ka_memory memory;
+    ka_cgroup cgroup;
+
+    if (ka_processes_read(&processes, "", pool)) {
+        return;
+    }
+    ka_machine_read(&machine, "", pool);
+    ka_memory_read(&memory, "", pid, processes, NULL, 0, pool);
+    ka_cgroup_read(&cgroup, "", pid, pool);
+    ka_memory_others_read(&others, "", processes, &memory, cgroup.version,
+                          pool);
+    ka_memory_budget_make(&budget, &machine, &cgroup, &memory, &others,
+                          KA_MEMORY_HEADROOM, pool);
+    if (budget.n && budget.bytes > 0) {
+        set(host, KA_FACT_MEMORY, budget.bytes, budget_origin(&budget, pool));
+    }
+    set_process(host, &memory);
+}

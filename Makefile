@@ -31,7 +31,8 @@ CFLAGS   ?= -O2 -g
 WARN     := -Wall -Wextra -Werror
 STD      := -std=c11 -D_GNU_SOURCE
 SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer \
-            -fno-sanitize-recover=all)
+            -fno-sanitize-recover=all \
+            $(if $(findstring thread,$(SAN)),-Wno-tsan))
 APR_CFLAGS  = $(shell apr-1-config --includes --cppflags)
 APR_LIBS    = $(shell apr-1-config --link-ld --libs)
 HTTPD_CFLAGS = -I$(shell apxs -q INCLUDEDIR) \

@@ -1,5 +1,6 @@
 # Licensed under the Apache License, Version 2.0; see LICENSE.
 """Large logs: threads change nothing, compression neither, memory is bounded."""
+import os
 import pathlib
 import shutil
 import subprocess
@@ -83,10 +84,14 @@ def test_two_pipes_are_one_log(generate, tmp_path):
     for i, half in enumerate(halves):
         half.write_bytes(b"".join(lines[i::2]))
     pipes = [half.with_suffix(".pipe") for half in halves]
+    writers = []
     for half, pipe in zip(halves, pipes):
         os.mkfifo(pipe)
-        subprocess.Popen(["sh", "-c", 'cat "$0" > "$1"', half, pipe])
+        writers.append(subprocess.Popen(["sh", "-c", 'cat "$0" > "$1"', half,
+                                         pipe]))
     piped, _ = advise(*pipes)
+    for writer in writers:
+        assert writer.wait(timeout=cli.PATIENCE) == 0
     files, _ = advise(*halves)
     assert piped["source"]["late"] == files["source"]["late"] == 0
     assert piped["timeouts"] == files["timeouts"]

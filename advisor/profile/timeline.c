@@ -16,6 +16,8 @@
  * as much again for responses in progress. */
 #define BESIDE_US (5 * KA_TIMELINE_IDLE_US)
 #define AHEAD_US (100 * KA_TICK_SECOND_US)
+/* With fewer ticks that have something, to wake threads takes longer. */
+#define TICKS_FOR_CREW 64
 #define TICKS_MIN 4096
 
 /* Cells that wait beyond the ring; of more, what lies beyond counts as soon as
@@ -63,7 +65,8 @@ static bool rings_make(ka_timeline *t, bool whole)
     for (i = 0; t->cells && i < KA_TIMELINE_RINGS; i++) {
         t->rings[i].cells = t->cells + i * cells;
     }
-    return room && t->cells;
+    t->ticks = calloc((size_t)ticks, sizeof(*t->ticks));
+    return room && t->cells && t->ticks;
 }
 
 static bool levels_make(ka_timeline *t)
@@ -129,6 +132,7 @@ void ka_timeline_free(ka_timeline *t)
         free(t->rings[i].touched);
         free(t->rings[i].far);
     }
+    free(t->ticks);
     free(t->cells);
     for (i = 0; i < 2; i++) {
         for (j = 0; t->levels[i] && j <= t->timeout_n; j++) {
@@ -278,9 +282,13 @@ static void fold_ticks(ka_timeline *t, int64_t until)
             master->touched[word] |= t->rings[i].touched[word];
         }
     }
-    for (tick = ka_ring_next_touched(master, t->folded, until); tick < until;
+    t->tick_n = 0;
+    for (tick = ka_ring_next_touched(master, master->low, until); tick < until;
          tick = ka_ring_next_touched(master, tick + 1, until)) {
-        fold_tick(t, tick);
+        t->ticks[t->tick_n++] = tick;
+        if (tick >= t->folded) {
+            fold_tick(t, tick);
+        }
     }
 }
 
@@ -324,10 +332,19 @@ static void fold_up_to(ka_timeline *t, int64_t until, ka_crew *crew)
 {
     /* What lies further ahead than the ring comes in as it moves on. */
     const int64_t last = t->rings[0].low + t->rings[0].mask;
+    const size_t levels = 2 * (t->timeout_n + 1);
     fold_job job = {.timeline = t, .until = until < last ? until : last};
+    size_t i;
 
     fold_ticks(t, job.until);
-    ka_crew_run(crew, fold_level, &job, 2 * (t->timeout_n + 1));
+    if (t->tick_n >= TICKS_FOR_CREW) {
+        ka_crew_run(crew, fold_level, &job, levels);
+    }
+    else {
+        for (i = 0; i < levels; i++) {
+            fold_level(&job, i, 0);
+        }
+    }
     move_on(t, job.until);
 }
 

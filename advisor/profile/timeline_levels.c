@@ -66,6 +66,24 @@ static void change(ka_timeline_level *l, const ka_timeline *t, int64_t at_us,
     }
 }
 
+/* The place of the first tick at or after `from` in the list. */
+static size_t first_from(const ka_timeline *t, int64_t from)
+{
+    size_t low = 0, high = t->tick_n;
+
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+
+        if (t->ticks[middle] < from) {
+            low = middle + 1;
+        }
+        else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
 /* Takes all steps at instants of ticks before `until`.  Steps at one instant
  * are summed up before time goes on, since no time is added between them. */
 void ka_timeline_level_advance(ka_timeline_level *l, const ka_timeline *t,
@@ -73,20 +91,19 @@ void ka_timeline_level_advance(ka_timeline_level *l, const ka_timeline *t,
 {
     const ka_ring *master = &t->rings[0];
     const int64_t back = (l->timeout_us + t->tick_us - 1) / t->tick_us;
-    int64_t now = ka_ring_next_touched(master, t->folded, until);
-    int64_t late = l->waits
-                       ? ka_ring_next_touched(master, t->folded - back, until)
-                       : until;
+    const size_t n = t->tick_n;
+    size_t now = first_from(t, t->folded);
+    size_t late = l->waits ? first_from(t, t->folded - back) : n;
 
-    while (now < until || late < until) {
-        const int64_t now_us = now * t->tick_us;
-        const int64_t late_us = late * t->tick_us + l->timeout_us;
+    while (now < n || late < n) {
+        const int64_t now_us = now < n ? t->ticks[now] * t->tick_us : INT64_MAX;
+        const int64_t late_us =
+            late < n ? t->ticks[late] * t->tick_us + l->timeout_us : INT64_MAX;
 
-        if (now < until && (late >= until || now_us <= late_us)) {
-            const uint32_t *cells = ka_ring_cells(master, now);
+        if (now_us <= late_us) {
+            const uint32_t *cells = ka_ring_cells(master, t->ticks[now++]);
 
             change(l, t, now_us, (int64_t)cells[l->up] - cells[l->down]);
-            now = ka_ring_next_touched(master, now + 1, until);
             continue;
         }
         if (late_us >= until * t->tick_us) {
@@ -94,9 +111,10 @@ void ka_timeline_level_advance(ka_timeline_level *l, const ka_timeline *t,
         }
         if (late_us >= t->folded * t->tick_us) {
             change(l, t, late_us,
-                   -(int64_t)ka_ring_cells(master, late)[l->late_down]);
+                   -(int64_t)ka_ring_cells(master,
+                                           t->ticks[late])[l->late_down]);
         }
-        late = ka_ring_next_touched(master, late + 1, until);
+        late++;
     }
 }
 

@@ -37,6 +37,9 @@ struct ka_timeline {
     int64_t begin_us;
     uint32_t server;
     int64_t folded; /* ticks before it are in the master, by timeout */
+    int64_t *ticks; /* ticks[tick_n]: of the master, those that have something
+                       and are folded or being folded; ascending */
+    size_t tick_n;
     ka_timeline_level *levels[2]; /* levels[side][timeout_n + 1], the last
                                      one is busy */
     unsigned char class_of[KA_TIMELINE_IDLE_US / KA_FINE_TICK_US + 2];
@@ -68,7 +71,7 @@ static inline uint32_t *ka_ring_cells(const ka_ring *ring, int64_t tick)
 void ka_timeline_level_init(ka_timeline_level *level, const ka_timeline *t,
                             size_t side, size_t j);
 
-/** Counts what happens in folded ticks before `until`. */
+/** Counts what happens in the listed ticks, before `until`. */
 void ka_timeline_level_advance(ka_timeline_level *level, const ka_timeline *t,
                                int64_t until);
 

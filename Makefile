@@ -133,8 +133,9 @@ check: deps
 unit: $(UNIT_BIN)
 
 check-unit: $(UNIT_BIN)
-	@status=0; for t in $(sort $(UNIT_BIN)); do \
-	    echo "== $$t"; $$t 2>&1 || status=1; done; exit $$status
+	@printf '%s\n' $(sort $(UNIT_BIN)) | \
+	xargs -n 1 -P $(JOBS:-j%=%) sh -c 'said=$$("$$0" 2>&1); failed=$$?; \
+	    printf "== %s\n%s\n" "$$0" "$$said"; exit $$((failed != 0))'
 
 check-e2e: all
 	KA_BUILD=$(BUILD) $(PYTHON) -B -m pytest -q \

@@ -215,6 +215,9 @@ static void sort_by_part(ka_scan_chunk *chunk, ka_scan_worker *worker)
 {
     ka_hit *to[KA_HIT_PARTS], *next = chunk->hits;
 
+    if (chunk->n == 0) {
+        return; /* there may be no room yet */
+    }
     for (size_t part = 0; part < KA_HIT_PARTS; part++) {
         to[part] = next;
         chunk->runs[part] = (ka_hit_run){next, worker->part_n[part]};

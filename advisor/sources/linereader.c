@@ -372,8 +372,9 @@ apr_status_t ka_linereader_bytes(ka_linereader *reader, const char **bytes,
 
 int ka_linereader_plain_fd(const ka_linereader *reader)
 {
-    /* Standard input may stand anywhere in its file. */
-    return reader->regular && reader->path
+    /* Standard input may stand anywhere in its file; what was damaged from
+     * its first bytes on has not shown what it is. */
+    return reader->regular && reader->path && reader->ended != APR_EGENERAL
                    && !strcmp(reader->compression, "plain")
                ? reader->fd
                : -1;

@@ -51,6 +51,20 @@ static ka_limit_finding used(ka_limit *row, int64_t value, int64_t capacity,
     return KA_LIMIT_SHOWN;
 }
 
+/* The same in bytes; the free part may be more than the whole for a moment. */
+static ka_limit_finding used_bytes(ka_limit *row, int64_t total, int64_t spare,
+                                   const char *origin, double near, double bad,
+                                   apr_pool_t *pool)
+{
+    row->capacity = (double)total;
+    row->value = fmax(0, row->capacity - (double)spare);
+    row->text = apr_pstrcat(pool, ka_words_size(pool, (int64_t)row->value),
+                            " of ", ka_words_size(pool, total), NULL);
+    row->origin = origin;
+    row->verdict = verdict_of(row->value / row->capacity, near, bad);
+    return KA_LIMIT_SHOWN;
+}
+
 /* ---- the host ---------------------------------------------------------- */
 
 ka_limit_finding ka_limit_fill_load(ka_limit *row, const ka_limits *l,
@@ -79,14 +93,9 @@ ka_limit_finding ka_limit_fill_memory(ka_limit *row, const ka_limits *l,
     if (!m->known || m->available < 0) {
         return KA_LIMIT_MISSING;
     }
-    row->capacity = (double)m->total;
-    row->value = fmax(0, row->capacity - (double)m->available);
-    row->text = apr_pstrcat(pool, ka_words_size(pool, (int64_t)row->value),
-                            " of ", ka_words_size(pool, m->total), NULL);
-    row->origin = "/proc/meminfo, MemTotal less MemAvailable";
-    row->verdict =
-        verdict_of(row->value / row->capacity, MEMORY_NEAR, KA_LIMIT_BAD);
-    return KA_LIMIT_SHOWN;
+    return used_bytes(row, m->total, m->available,
+                      "/proc/meminfo, MemTotal less MemAvailable", MEMORY_NEAR,
+                      KA_LIMIT_BAD, pool);
 }
 
 ka_limit_finding ka_limit_fill_swap(ka_limit *row, const ka_limits *l,
@@ -100,14 +109,9 @@ ka_limit_finding ka_limit_fill_swap(ka_limit *row, const ka_limits *l,
     if (m->swap_total == 0) {
         return KA_LIMIT_ABSENT;
     }
-    row->capacity = (double)m->swap_total;
-    row->value = fmax(0, row->capacity - (double)m->swap_free);
-    row->text = apr_pstrcat(pool, ka_words_size(pool, (int64_t)row->value),
-                            " of ", ka_words_size(pool, m->swap_total), NULL);
-    row->origin = "/proc/meminfo, SwapTotal less SwapFree";
-    row->verdict =
-        verdict_of(row->value / row->capacity, SWAP_NEAR, KA_LIMIT_NEAR);
-    return KA_LIMIT_SHOWN;
+    return used_bytes(row, m->swap_total, m->swap_free,
+                      "/proc/meminfo, SwapTotal less SwapFree", SWAP_NEAR,
+                      KA_LIMIT_NEAR, pool);
 }
 
 ka_limit_finding ka_limit_fill_oom(ka_limit *row, const ka_limits *l,

@@ -60,11 +60,11 @@ static int64_t tick_of(const ka_connection_options *options)
     return start + service;
 }
 
-static int64_t free_after(const ka_connection_options *options)
+int64_t ka_free_after(int64_t clock_us, int64_t service_clock_us)
 {
-    int64_t clock = options->clock_us > 0 ? options->clock_us : 0;
-    int64_t service = options->service_clock_us > 0 ? options->service_clock_us
-                                                    : UNTOLD_SERVICE_US;
+    int64_t clock = clock_us > 0 ? clock_us : 0;
+    int64_t service =
+        service_clock_us > 0 ? service_clock_us : UNTOLD_SERVICE_US;
 
     return clock + service + TRANSIT_US;
 }
@@ -166,7 +166,9 @@ apr_status_t ka_connections_decide(ka_grouping_rules *out,
 
     *out = (ka_grouping_rules){.cut_us = -1,
                                .coarse = times_are_coarse(options),
-                               .free_us = free_after(options)};
+                               .free_us = ka_free_after(
+                                   options->clock_us,
+                                   options->service_clock_us)};
     status = ka_identity_choose(&out->identity, &out->why_not_better, &facts,
                                 requests, options);
     if (status == APR_SUCCESS) {

@@ -135,6 +135,10 @@ void ka_grouping_stream(ka_grouping *g, size_t i, ka_keymap *map);
 
 /* ---- the rest ----------------------------------------------------------- */
 
+/** By time, high: how long after its last end a connection is surely free;
+ * clocks as in ka_connection_options.  (connections.c) */
+int64_t ka_free_after(int64_t clock_us, int64_t service_clock_us);
+
 /** Chooses the level; *why as in ka_connections.  (identity.c)
  * @return APR_SUCCESS; APR_ENOMEM */
 apr_status_t ka_identity_choose(ka_identity *identity, const char **why,

@@ -117,11 +117,11 @@ static void count_traffic(ka_traffic *t, ka_seconds *seconds,
 }
 
 /* Bytes per second at under 100 kB/s, written without a division. */
-bool ka_sent_slowly(const ka_request *r)
+bool ka_sent_slowly(int64_t service_us, int64_t bytes)
 {
-    return r->service_us > KA_SECOND_US && r->bytes > 0 &&
-           (double)r->bytes * KA_SECOND_US <
-               (double)SLOW_BYTES_PER_S * (double)r->service_us;
+    return service_us > KA_SECOND_US && bytes > 0 &&
+           (double)bytes * KA_SECOND_US <
+               (double)SLOW_BYTES_PER_S * (double)service_us;
 }
 
 static void count_flags(ka_profile *out, const ka_request *r)
@@ -133,7 +133,7 @@ static void count_flags(ka_profile *out, const ka_request *r)
     out->not_http += (r->flags & KA_REQ_NOT_HTTP) != 0;
     out->tls += (r->flags & KA_REQ_TLS) != 0;
     out->with_service += r->service_us >= 0;
-    if (ka_sent_slowly(r)) {
+    if (ka_sent_slowly(r->service_us, r->bytes)) {
         out->slow_bytes_n++;
         out->slow_service_us += ka_request_end(r) - ka_request_begin(r);
     }

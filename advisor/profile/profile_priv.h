@@ -30,7 +30,7 @@ void ka_seconds_finish(ka_traffic *out, ka_seconds *s, int64_t first_us,
 int64_t ka_second_of(int64_t us);
 
 /** R15: it took over a second for bytes sent at under 100 kB/s. */
-bool ka_sent_slowly(const ka_request *r);
+bool ka_sent_slowly(int64_t service_us, int64_t bytes);
 
 /**
  * Connections of a trace under a timeout: adds the requests of each, and the

@@ -91,6 +91,25 @@ static void take_out(ka_slab *slab, uint64_t key)
     slab->index[hole] = 0;
 }
 
+void ka_slab_expect(const ka_slab *slab, uint64_t key)
+{
+    if (slab->size > 0) {
+        __builtin_prefetch(&slab->index[home_of(slab, key)]);
+    }
+}
+
+void ka_slab_expect_item(const ka_slab *slab, uint64_t key)
+{
+    const uint64_t entry = slab->size > 0 ? slab->index[home_of(slab, key)] : 0;
+
+    if (entry) {
+        const char *item = ka_slab_at(slab, place_of(entry));
+
+        __builtin_prefetch(item);
+        __builtin_prefetch(item + 64);
+    }
+}
+
 /* ---- items --------------------------------------------------------------- */
 
 /* It grows when every place is taken, so each item is one. */

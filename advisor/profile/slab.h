@@ -45,6 +45,11 @@ void ka_slab_name(ka_slab *slab, uint32_t place, uint64_t key);
 /** The place of a key (> 0); KA_SLAB_NONE: no item has it. */
 uint32_t ka_slab_find(const ka_slab *slab, uint64_t key);
 
+/** Says that a key will be looked for: its place in the index, then what that
+ * leads to. */
+void ka_slab_expect(const ka_slab *slab, uint64_t key);
+void ka_slab_expect_item(const ka_slab *slab, uint64_t key);
+
 /** The item at a place. */
 static inline void *ka_slab_at(const ka_slab *slab, uint32_t place)
 {

@@ -61,17 +61,6 @@ bool ka_stream_fits(const ka_source_info *info)
     return !(info->fields & names) && info->clock_us >= KA_SECOND_US;
 }
 
-/* As in connections.c: what a log does not tell, and the way to the client
- * and back. */
-static int64_t free_after(const ka_source_info *info)
-{
-    const int64_t service = info->service_clock_us > 0
-                                ? info->service_clock_us
-                                : KA_SECOND_US;
-
-    return info->clock_us + service + KA_SECOND_US;
-}
-
 /* A part begins with room for so many requests. */
 #define FIRST_WAITING 8192
 
@@ -91,7 +80,7 @@ ka_stream *ka_stream_make(ka_tally *tally, const ka_source_info *info,
                           uint32_t clients, uint32_t waiting, ka_crew *crew)
 {
     ka_stream *s = calloc(1, sizeof(*s));
-    bool room = s != NULL;
+    bool room;
     size_t i;
 
     if (!s) {
@@ -105,13 +94,12 @@ ka_stream *ka_stream_make(ka_tally *tally, const ka_source_info *info,
     s->window_max_us = KA_STREAM_WINDOW_US;
     s->edge_us = INT64_MIN;
     for (i = 0; i < KA_HIT_PARTS; i++) {
-        room = ka_stream_table_init(&s->parts[i].table,
-                                    clients / KA_HIT_PARTS + 1) && room;
+        ka_stream_table_init(&s->parts[i].table, clients / KA_HIT_PARTS + 1);
     }
-    room = give_places(s) && room;
+    room = give_places(s);
     room = ka_shards_init(s->shards, tally, info) && room;
     for (i = 0; i < KA_SHARDS; i++) {
-        s->shards[i].free_us = free_after(info);
+        s->shards[i].free_us = ka_free_after(info->clock_us, info->service_clock_us);
     }
     if (!room) {
         ka_stream_free(s);
@@ -165,9 +153,9 @@ static void step_part(ka_shard *shard, part *p, int64_t next_us)
 
     for (; w->at < w->n && w->hits[w->at].begin_us < next_us; w->at++) {
         if (w->at + AHEAD < w->n) {
-            ka_stream_table_expect(&p->table, w->hits[w->at + AHEAD].client);
-            ka_stream_table_expect_client(&p->table,
-                                          w->hits[w->at + NEAR].client);
+            ka_slab_expect(&p->table.clients, w->hits[w->at + AHEAD].client);
+            ka_slab_expect_item(&p->table.clients,
+                                w->hits[w->at + NEAR].client);
         }
         ka_shard_request(shard, &w->hits[w->at]);
         ka_stream_group(shard, &p->table, &w->hits[w->at]);
@@ -333,14 +321,7 @@ static void leave_all(void *context, size_t item, size_t worker)
 
     (void)worker;
     for (i = item; i < KA_HIT_PARTS; i += KA_SHARDS) {
-        const ka_stream_table *table = &s->parts[i].table;
-        uint32_t c;
-
-        for (c = 0; c < table->used; c++) {
-            if (table->clients[c].key) {
-                ka_stream_leave(&s->shards[item], &table->clients[c]);
-            }
-        }
+        ka_stream_table_leave(&s->parts[i].table, &s->shards[item]);
     }
 }
 
@@ -383,7 +364,6 @@ apr_status_t ka_stream_finish(ka_stream *s)
     for (i = 0; i < KA_HIT_PARTS; i++) {
         t->late += s->parts[i].waiting.late;
         t->no_request += s->parts[i].waiting.no_request;
-        s->failed = s->failed || s->parts[i].table.failed;
     }
     settle_sides(s);
     return rv || s->failed || t->failed ? APR_ENOMEM : APR_SUCCESS;

@@ -11,8 +11,7 @@
 #include <string.h>
 
 #include "array.h"
-
-#define SLOW_BYTES_PER_S 100000 /* R15 */
+#include "tally_priv.h"
 
 /* Numbers of vhosts from here on share KA_TALLY_OTHER. */
 #define VHOST_OTHER (KA_TALLY_VHOSTS - 1)
@@ -118,43 +117,6 @@ ka_tally_traffic *ka_shard_vhost(ka_shard *s, uint32_t number)
     return s->vhosts[place];
 }
 
-static void count_traffic(ka_tally_traffic *t, const ka_hit *hit)
-{
-    t->requests++;
-    if (hit->service_us >= 0) {
-        ka_hist_add(&t->service, (uint64_t)hit->service_us);
-    }
-    if (hit->bytes >= 0) {
-        t->bytes += (uint64_t)hit->bytes;
-        t->bytes_n++;
-    }
-}
-
-static bool sent_slowly(const ka_hit *hit)
-{
-    return hit->service_us > KA_SECOND_US && hit->bytes > 0 &&
-           (double)hit->bytes * KA_SECOND_US <
-               (double)SLOW_BYTES_PER_S * (double)hit->service_us;
-}
-
-static void count_flags(ka_tally *t, const ka_hit *hit)
-{
-    if (hit->flags == 0 && hit->service_us < 0) {
-        return; /* as most in a log without service times */
-    }
-    t->http10 += (hit->flags & KA_REQ_HTTP10) != 0;
-    t->http2 += (hit->flags & KA_REQ_HTTP2) != 0;
-    t->aborted += (hit->flags & KA_REQ_ABORTED) != 0;
-    t->final += (hit->flags & KA_REQ_FINAL) != 0;
-    t->not_http += (hit->flags & KA_REQ_NOT_HTTP) != 0;
-    t->tls += (hit->flags & KA_REQ_TLS) != 0;
-    t->with_service += hit->service_us >= 0;
-    if (sent_slowly(hit)) {
-        t->slow_bytes_n++;
-        t->slow_service_us += (uint64_t)hit->service_us;
-    }
-}
-
 /* Requests of one address often come in a row. */
 static void count_address(ka_shard *s, uint64_t address)
 {
@@ -185,10 +147,14 @@ void ka_shard_request(ka_shard *s, const ka_hit *hit)
     ka_tally_traffic *vhost = s->named ? ka_shard_vhost(s, hit->vhost) : NULL;
 
     s->tally->requests++;
-    count_flags(s->tally, hit);
-    count_traffic(&s->tally->classes[hit->cls], hit);
+    if (hit->flags || hit->service_us >= 0) {
+        ka_tally_count_flags(s->tally, hit->flags, hit->service_us,
+                             hit->bytes);
+    }
+    ka_tally_count_traffic(&s->tally->classes[hit->cls], hit->service_us,
+                           hit->bytes);
     if (vhost) {
-        count_traffic(vhost, hit);
+        ka_tally_count_traffic(vhost, hit->service_us, hit->bytes);
     }
     count_address(s, hit->address);
     count_second(s, hit);

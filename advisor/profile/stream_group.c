@@ -323,25 +323,27 @@ static void arrive(ka_stream_client *client, const ka_hit *hit)
 static ka_stream_client *client_of(ka_shard *shard, ka_stream_table *table,
                                    const ka_hit *hit, bool stream)
 {
+    const uint64_t key = stream ? hit->client ^ STREAM_KEY : hit->client;
     ka_stream_client *client;
-    bool fresh;
 
-    if (table->n >= table->max) {
+    if (table->clients.n >= table->max) {
         ka_stream_table_make_room(table, shard);
     }
-    client = ka_stream_table_at(
-        table, stream ? hit->client ^ STREAM_KEY : hit->client, &fresh);
-    if (client && !fresh && ka_stream_due(client) < hit->begin_us) {
-        /* It was just not forgotten yet. */
-        ka_stream_leave(shard, client);
-        arrive(client, hit);
+    client = ka_stream_table_find(table, key);
+    if (client) {
+        if (ka_stream_due(client) < hit->begin_us) {
+            /* It was just not forgotten yet. */
+            ka_stream_leave(shard, client);
+            arrive(client, hit);
+        }
+        return client;
     }
-    if (client && fresh) {
+    client = ka_stream_table_add(table, key,
+                                 end_of(hit) + hit->limit_s * KA_SECOND_US);
+    if (client) {
         arrive(client, hit);
         ka_distinct_add(&shard->tally->clients, hit->client);
         ka_distinct_add(&shard->tally->addresses, hit->address);
-        ka_stream_table_watch(table, client,
-                              end_of(hit) + limit_of(client));
     }
     return client;
 }

@@ -12,6 +12,7 @@
 #define KA_STREAM_PRIV_H
 
 #include "connections_priv.h"
+#include "slab.h"
 #include "stream.h"
 #include "timeline.h"
 
@@ -23,8 +24,6 @@ enum { LOW, HIGH, SIDES };
 /* Seconds until a client is looked at again; a power of two, and more than
  * any client's limit. */
 #define KA_WHEEL_SECONDS 512
-
-#define KA_NO_CLIENT UINT32_MAX
 
 /* Columns of requests per second: classes, then vhosts. */
 #define KA_SECOND_COLUMNS (KA_CLASS_N + KA_TALLY_VHOSTS)
@@ -53,31 +52,24 @@ typedef struct ka_stream_client {
 } ka_stream_client;
 
 typedef struct ka_stream_table {
-    uint64_t *index; /* index[size]: 0, or a key's upper half and place + 1 */
-    size_t size;     /* a power of two */
-    ka_stream_client *clients; /* clients[room] */
-    uint32_t n, room, max;
-    uint32_t used;   /* places that were ever used */
-    uint32_t spare;  /* list of places that are free again, by `next` */
-    uint32_t wheel[KA_WHEEL_SECONDS]; /* lists, by `next` */
+    ka_slab clients; /* of ka_stream_client */
+    uint32_t max;
+    uint32_t wheel[KA_WHEEL_SECONDS]; /* lists of places, by `next` */
     int64_t second;  /* the wheel stands here */
-    bool failed;
 } ka_stream_table;
 
 typedef struct ka_shard ka_shard;
 
-bool ka_stream_table_init(ka_stream_table *table, uint32_t max);
+void ka_stream_table_init(ka_stream_table *table, uint32_t max);
 void ka_stream_table_clear(ka_stream_table *table);
 
-/** The client of a key; a new one is zeroed but for its key.
- * @return NULL without memory, and if the table is full */
-ka_stream_client *ka_stream_table_at(ka_stream_table *table, uint64_t key,
-                                     bool *fresh);
+/** The client of a key; NULL: there is none. */
+ka_stream_client *ka_stream_table_find(ka_stream_table *table, uint64_t key);
 
-/** Says that a key will be asked for: its place in the index, then what that
- * leads to. */
-void ka_stream_table_expect(const ka_stream_table *table, uint64_t key);
-void ka_stream_table_expect_client(const ka_stream_table *table, uint64_t key);
+/** A new client of a key, zeroed but for that; due is when it may go.
+ * Pointers to clients are not valid any more.  @return NULL without memory */
+ka_stream_client *ka_stream_table_add(ka_stream_table *table, uint64_t key,
+                                      int64_t due_us);
 
 /** From when on a client can no longer use any of its connections: no high
  * one ends after the low one (by_time.c). */
@@ -89,16 +81,15 @@ static inline int64_t ka_stream_due(const ka_stream_client *client)
            client->limit_s * KA_SECOND_US;
 }
 
-/** Puts a new client on the wheel: due is when it may go. */
-void ka_stream_table_watch(ka_stream_table *table, ka_stream_client *client,
-                           int64_t due_us);
-
 /** Forgets those who are due before now_us, each after ka_stream_leave. */
 void ka_stream_table_expire(ka_stream_table *table, ka_shard *shard,
                             int64_t now_us);
 
 /** Forgets some that are due the soonest, so that there is room. */
 void ka_stream_table_make_room(ka_stream_table *table, ka_shard *shard);
+
+/** Lets all clients go; they stay in the table. */
+void ka_stream_table_leave(const ka_stream_table *table, ka_shard *shard);
 
 /* ---- counting ------------------------------------------------------------ */
 

@@ -6,7 +6,8 @@
 #include <string.h>
 #include <apr_strings.h>
 
-#include "saturate.h"
+#include "profile_priv.h"
+#include "tally_priv.h"
 
 /* ---- making and freeing ------------------------------------------------- */
 
@@ -219,4 +220,23 @@ void ka_tally_limit_add(ka_tally *tally, int64_t timeout_us, uint64_t window_us)
     tally->limits[at].window_us =
         ka_add_saturated(tally->limits[at].window_us, window_us);
     choose_limit(tally);
+}
+
+/* ---- counting ----------------------------------------------------------- */
+
+void ka_tally_count_flags(ka_tally *tally, unsigned flags, int64_t service_us,
+                          int64_t bytes)
+{
+    tally->http10 += (flags & KA_REQ_HTTP10) != 0;
+    tally->http2 += (flags & KA_REQ_HTTP2) != 0;
+    tally->aborted += (flags & KA_REQ_ABORTED) != 0;
+    tally->final += (flags & KA_REQ_FINAL) != 0;
+    tally->not_http += (flags & KA_REQ_NOT_HTTP) != 0;
+    tally->tls += (flags & KA_REQ_TLS) != 0;
+    tally->with_service += service_us >= 0;
+    if (ka_sent_slowly(service_us, bytes)) {
+        tally->slow_bytes_n++;
+        tally->slow_service_us =
+            ka_add_saturated(tally->slow_service_us, (uint64_t)service_us);
+    }
 }

@@ -7,7 +7,7 @@
 #include "array.h"
 #include "connections_priv.h"
 #include "profile_priv.h"
-#include "saturate.h"
+#include "tally_priv.h"
 
 #define MS_US 1000
 
@@ -88,32 +88,8 @@ static void count_traffic(lane *l, const ka_request *r)
 {
     ka_tally_traffic *t = l->traffic;
 
-    t->requests++;
     count_second(l, &t->per_second, &t->peak_per_second, r);
-    if (r->service_us >= 0) {
-        ka_hist_add(&t->service, (uint64_t)r->service_us);
-    }
-    if (r->bytes >= 0) {
-        t->bytes = ka_add_saturated(t->bytes, (uint64_t)r->bytes);
-        t->bytes_n++;
-    }
-}
-
-static void count_flags(ka_tally *tally, const ka_request *r)
-{
-    tally->http10 += (r->flags & KA_REQ_HTTP10) != 0;
-    tally->http2 += (r->flags & KA_REQ_HTTP2) != 0;
-    tally->aborted += (r->flags & KA_REQ_ABORTED) != 0;
-    tally->final += (r->flags & KA_REQ_FINAL) != 0;
-    tally->not_http += (r->flags & KA_REQ_NOT_HTTP) != 0;
-    tally->tls += (r->flags & KA_REQ_TLS) != 0;
-    tally->with_service += r->service_us >= 0;
-    if (ka_sent_slowly(r)) {
-        tally->slow_bytes_n++;
-        tally->slow_service_us = ka_add_saturated(
-            tally->slow_service_us,
-            (uint64_t)(ka_request_end(r) - ka_request_begin(r)));
-    }
+    ka_tally_count_traffic(t, r->service_us, r->bytes);
 }
 
 static void count_request(counter *c, const ka_request *r)
@@ -122,7 +98,11 @@ static void count_request(counter *c, const ka_request *r)
     lane *vhost = vhost_of(c, r);
 
     tally->requests++;
-    count_flags(tally, r);
+    ka_tally_count_flags(tally, r->flags,
+                         r->service_us < 0
+                             ? -1
+                             : ka_request_end(r) - ka_request_begin(r),
+                         r->bytes);
     count_second(&c->total, &tally->per_second, &tally->peak_per_second, r);
     count_traffic(class_of(c, r), r);
     if (vhost != NULL) {

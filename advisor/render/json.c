@@ -359,24 +359,6 @@ static bool add_report(json_t *object, const ka_report *report,
     return added;
 }
 
-static json_t *hosts(const ka_report *report, apr_pool_t *pool)
-{
-    json_t *array = json_array();
-    size_t i;
-
-    for (i = 0; i < report->host_n; i++) {
-        json_t *object = json_object();
-
-        if (!add_report(object, report->hosts[i], pool)) {
-            json_decref(object);
-            json_decref(array);
-            return NULL;
-        }
-        json_array_append_new(array, object);
-    }
-    return array;
-}
-
 apr_status_t ka_render_json(FILE *out, const ka_report *report,
                             const ka_render_options *options)
 {
@@ -392,7 +374,8 @@ apr_status_t ka_render_json(FILE *out, const ka_report *report,
                      ka_doc_time(report->generated_us, pool), "version",
                      ka_doc_text(report->version, pool));
     if (!add_report(root, report, pool) ||
-        json_object_set_new(root, "hosts", hosts(report, pool))) {
+        json_object_set_new(root, "hosts",
+                            ka_doc_hosts(report, add_report, pool))) {
         json_decref(root);
         root = NULL;
     }

@@ -137,6 +137,25 @@ json_t *ka_doc_formula(const ka_formula *f, const ka_formula *high,
                      "why_it_differs", ka_doc_text(why, pool));
 }
 
+json_t *ka_doc_hosts(const ka_report *report, ka_doc_add_fn *add,
+                     apr_pool_t *pool)
+{
+    json_t *array = json_array();
+    size_t i;
+
+    for (i = 0; i < report->host_n; i++) {
+        json_t *object = json_object();
+
+        if (!add(object, report->hosts[i], pool)) {
+            json_decref(object);
+            json_decref(array);
+            return NULL;
+        }
+        json_array_append_new(array, object);
+    }
+    return array;
+}
+
 apr_status_t ka_doc_write(FILE *out, json_t *root)
 {
     int failed;

@@ -45,6 +45,15 @@ json_t *ka_doc_traffic(const ka_report *report, apr_pool_t *pool);
 json_t *ka_doc_formula(const ka_formula *f, const ka_formula *high,
                        const char *rule, const char *why, apr_pool_t *pool);
 
+/** Adds a report's own keys to an object. @return false without memory */
+typedef bool ka_doc_add_fn(json_t *object, const ka_report *report,
+                           apr_pool_t *pool);
+
+/** `hosts`: what `add` makes of each of the group's servers; [] without.
+ * NULL without memory. */
+json_t *ka_doc_hosts(const ka_report *report, ka_doc_add_fn *add,
+                     apr_pool_t *pool);
+
 /**
  * Writes a document and a line feed.
  * @param root  its reference is taken over; NULL, left by a failure before,

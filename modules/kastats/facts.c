@@ -4,7 +4,6 @@
  */
 #include "kastats.h"
 
-#include <string.h>
 #include <ap_mpm.h>
 #include <apr_strings.h>
 
@@ -24,25 +23,6 @@ uint32_t kastats_slots_wanted(void)
     return (uint32_t)(limit > 0 ? limit : 256) * 2 + 2;
 }
 
-static ka_mpm mpm_kind(void)
-{
-    static const struct {
-        const char *name;
-        ka_mpm kind;
-    } kinds[] = {{"prefork", KA_MPM_PREFORK},
-                 {"worker", KA_MPM_WORKER},
-                 {"event", KA_MPM_EVENT}};
-    const char *name = ap_show_mpm();
-    size_t i;
-
-    for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        if (name && strcmp(name, kinds[i].name) == 0) {
-            return kinds[i].kind;
-        }
-    }
-    return KA_MPM_UNKNOWN;
-}
-
 static ka_segment_config config_of(void)
 {
     bool by_process = ask_mpm(AP_MPMQ_IS_THREADED) == AP_MPMQ_NOT_SUPPORTED;
@@ -50,7 +30,7 @@ static ka_segment_config config_of(void)
     int32_t threads = by_process ? 1 : ask_mpm(AP_MPMQ_MAX_THREADS);
 
     return (ka_segment_config){
-        .mpm = mpm_kind(),
+        .mpm = ka_mpm_parse(ap_show_mpm()),
         .max_request_workers =
             children > 0 && threads > 0 ? children * threads : -1,
         .threads_per_child = threads,

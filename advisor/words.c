@@ -139,6 +139,20 @@ const char *ka_words_plural(apr_pool_t *pool, int64_t n, const char *noun)
                        n == 1 ? "" : "s", NULL);
 }
 
+const char *ka_words_join(apr_pool_t *pool, const char *const *parts, size_t n)
+{
+    const char *text = NULL;
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        if (parts[i]) {
+            text = text ? apr_pstrcat(pool, text, "; ", parts[i], NULL)
+                        : parts[i];
+        }
+    }
+    return text;
+}
+
 const char *ka_words_clean(apr_pool_t *pool, const char *text, bool keep_lines)
 {
     static const char hex[] = "0123456789abcdef";

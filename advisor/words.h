@@ -8,6 +8,7 @@
 #define KA_WORDS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <apr_pools.h>
 
@@ -51,6 +52,10 @@ const char *ka_words_range(apr_pool_t *pool, ka_words_fn *words, double a,
 
 /** `1 file`, `2 files`: the noun gets an s unless n is 1. */
 const char *ka_words_plural(apr_pool_t *pool, int64_t n, const char *noun);
+
+/** The parts[n] that are not NULL, with `; ` between them; NULL: all are. */
+const char *ka_words_join(apr_pool_t *pool, const char *const *parts,
+                          size_t n);
 
 /**
  * Foreign text made safe for a terminal or a comment: bytes outside printable

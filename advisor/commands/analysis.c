@@ -110,6 +110,20 @@ void ka_analysis_set_now(ka_report *report, const int64_t *timeouts)
     }
 }
 
+apr_status_t ka_analysis_histsweep(ka_analysis *a,
+                                   const ka_hist_traffic *traffic,
+                                   const ka_options *options, apr_pool_t *pool)
+{
+    ka_report *r = &a->report;
+    int64_t *timeouts = ka_analysis_timeouts(&r->timeout_n, a, options, pool);
+    ka_outcome *outcomes = apr_pcalloc(pool, r->timeout_n * sizeof(*outcomes));
+
+    r->low = r->high = outcomes;
+    r->longer_unknown = traffic->survival.n == 0;
+    ka_analysis_set_now(r, timeouts);
+    return ka_histsweep(outcomes, timeouts, r->timeout_n, traffic);
+}
+
 /* ---- MaxKeepAliveRequests [M16] ---------------------------------------- */
 
 static uint64_t extra_of_trace(void *context, int64_t timeout_us,
@@ -136,6 +150,27 @@ ka_extra ka_analysis_extra(ka_analysis *analysis)
 {
     return (ka_extra){analysis->lengths ? extra_of_lengths : extra_of_trace,
                       analysis};
+}
+
+/* ---- options ----------------------------------------------------------- */
+
+const char *ka_log_option(const ka_options *options, bool vhost)
+{
+    const struct {
+        bool given;
+        const char *name;
+    } rows[] = {{options->since_us != 0, "--since"},
+                {options->until_us != 0, "--until"},
+                {vhost && options->vhost, "--vhost"},
+                {options->log_format != NULL, "--log-format"}};
+    size_t i;
+
+    for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (rows[i].given) {
+            return rows[i].name;
+        }
+    }
+    return NULL;
 }
 
 /* ---- all of it --------------------------------------------------------- */

@@ -10,6 +10,7 @@
 #include <apr_errno.h>
 #include <apr_pools.h>
 #include "../advice/advise.h"
+#include "../model/histsweep.h"
 #include "../options.h"
 #include "../profile/connections.h"
 #include "../profile/tally.h"
@@ -64,6 +65,10 @@ ka_extra ka_analysis_extra(ka_analysis *analysis);
 apr_status_t ka_analysis_find_segment(const char **path, const char **error,
                                       const ka_options *options);
 
+/** The first option given that only makes sense for logs, by name; NULL: none
+ * is.  @param vhost  --vhost is one */
+const char *ka_log_option(const ka_options *options, bool vhost);
+
 /** What is wrong with the options for a segment, as a text for the user; NULL
  * if nothing is. */
 const char *ka_segment_unfit(const char *path, const ka_options *options,
@@ -111,6 +116,13 @@ void ka_analysis_settle_timeout(ka_analysis *analysis);
  * the user asked for and what a proxy needs; ascending, each once. */
 int64_t *ka_analysis_timeouts(size_t *n, const ka_analysis *analysis,
                               const ka_options *options, apr_pool_t *pool);
+
+/** Evaluates every timeout on histograms, once the report has its T0.
+ * @return as ka_histsweep */
+apr_status_t ka_analysis_histsweep(ka_analysis *analysis,
+                                   const ka_hist_traffic *traffic,
+                                   const ka_options *options,
+                                   apr_pool_t *pool);
 
 /** Sets the report's `now` to the index of T0 in timeouts, which hold it. */
 void ka_analysis_set_now(ka_report *report, const int64_t *timeouts);

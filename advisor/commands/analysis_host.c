@@ -120,16 +120,23 @@ static int choose(const ka_httpd_instance **instance, const char **file,
 {
     apr_array_header_t *httpds;
     char reason[120];
+    apr_status_t rv = ka_httpd_find(&httpds, "", pool);
 
     *instance = NULL;
     *file = NULL;
-    if (ka_httpd_find(&httpds, "", pool)) {
+    if (rv) {
+        ka_say(pool, "/proc cannot be read, so no httpd is found: %s; name its "
+                     "access logs, or its configuration with --httpd-config",
+               apr_strerror(rv, reason, sizeof(reason)));
         httpds = apr_array_make(pool, 1, sizeof(ka_httpd_instance));
     }
     if (options->httpd_config) {
         *file = real_path(options->httpd_config, pool);
         if (!*file) {
-            ka_say(pool, "--httpd-config %s: %s", options->httpd_config,
+            ka_say(pool,
+                   "--httpd-config %s: %s; give the server's main "
+                   "configuration file, as `httpd -V` names it",
+                   options->httpd_config,
                    apr_strerror(errno, reason, sizeof(reason)));
             return KA_EXIT_FAILED;
         }

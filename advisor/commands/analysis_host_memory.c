@@ -59,6 +59,9 @@ void ka_host_memory(ka_host *host)
     ka_cgroup cgroup;
 
     if (ka_processes_read(&processes, "", pool)) {
+        ka_host_warn(host, "memory_not_measured",
+                     "Memory is not measured, since /proc cannot be read. "
+                     "--memory and --process-memory say it.");
         return;
     }
     ka_machine_read(&machine, "", pool);

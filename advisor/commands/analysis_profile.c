@@ -12,6 +12,7 @@
 #include "../profile/tally_trace.h"
 #include "../sources/logformat.h"
 #include "../words.h"
+#include "group.h"
 
 /* A server whose parts cover so much more time than has passed had several
  * logs at once. */
@@ -47,26 +48,14 @@ apr_status_t ka_analysis_find_profiles(bool *profiles, const char **error,
 const char *ka_profile_unfit(const char *path, const ka_options *options,
                              apr_pool_t *pool)
 {
-    const struct {
-        bool given;
-        const char *name;
-    } rows[] = {{options->since_us != 0, "--since"},
-                {options->until_us != 0, "--until"},
-                {options->vhost != NULL, "--vhost"},
-                {options->log_format != NULL, "--log-format"}};
-    size_t i;
+    const char *name = ka_log_option(options, true);
 
-    for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        if (rows[i].given) {
-            return apr_psprintf(pool,
-                                "%s: %s is for logs, and this is a profile, "
-                                "which no longer tells single requests: give "
-                                "it to the `kaadvisor profile` that reads the "
-                                "log",
-                                path, rows[i].name);
-        }
-    }
-    return NULL;
+    return name ? apr_psprintf(pool,
+                               "%s: %s is for logs, and this is a profile, "
+                               "which no longer tells single requests: give it "
+                               "to the `kaadvisor profile` that reads the log",
+                               path, name)
+                : NULL;
 }
 
 /* ---- reading ------------------------------------------------------------ */
@@ -237,16 +226,8 @@ static const char *note_of(const ka_analysis *a, apr_pool_t *pool)
     const char *const notes[] = {identity_note(a->tally),
                                  overlap_note(a->tally, pool),
                                  timeout_note(a, pool)};
-    const char *text = NULL;
-    size_t i;
 
-    for (i = 0; i < sizeof(notes) / sizeof(notes[0]); i++) {
-        if (notes[i]) {
-            text =
-                text ? apr_pstrcat(pool, text, "; ", notes[i], NULL) : notes[i];
-        }
-    }
-    return text;
+    return ka_words_join(pool, notes, sizeof(notes) / sizeof(notes[0]));
 }
 
 /* ---- analysis ----------------------------------------------------------- */
@@ -323,31 +304,6 @@ static apr_status_t analyse_host(ka_analysis *a, ka_tally *tally,
     return rv;
 }
 
-/* A fact that all servers have and agree on, or that an option says.  T0 is
- * else that of most server time (settle_timeout). */
-static void set_common_facts(ka_analysis *a, apr_pool_t *pool)
-{
-    size_t i;
-    int id;
-
-    for (id = 0; id < KA_FACTS; id++) {
-        const ka_fact *first = &a->members[0].server.facts[id];
-        bool common = first->known;
-
-        for (i = 1; i < a->member_n && common; i++) {
-            const ka_fact *other = &a->members[i].server.facts[id];
-
-            common = other->known && other->value == first->value;
-        }
-        if (common && !a->server.facts[id].known) {
-            ka_server_set(&a->server, (ka_fact_id)id, first->value,
-                          first->assumed,
-                          apr_pstrcat(pool, "all servers agree; ",
-                                      first->origin, NULL));
-        }
-    }
-}
-
 /* Each server's own, then all of them as one. */
 static apr_status_t analyse_group(ka_analysis *a, ka_hosts *hosts,
                                   const ka_options *options, apr_pool_t *pool)
@@ -372,7 +328,8 @@ static apr_status_t analyse_group(ka_analysis *a, ka_hosts *hosts,
             return rv;
         }
     }
-    set_common_facts(a, pool);
+    /* T0, where they differ, is that of most server time (settle_timeout). */
+    ka_group_share_facts(a, pool);
     describe(&a->source, a->tally, options);
     return ka_analysis_of_tally(a, options, pool);
 }

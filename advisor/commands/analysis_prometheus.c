@@ -12,9 +12,9 @@
 #include <apr_time.h>
 
 #include <ka_units.h>
-#include "../model/histsweep.h"
 #include "../profile/prom_traffic.h"
 #include "../words.h"
+#include "group.h"
 #include "prometheus_facts.h"
 #include "say.h"
 
@@ -42,22 +42,14 @@ apr_status_t ka_analysis_find_prometheus(const char **url, const char **error,
 /* What is wrong with the options; NULL: nothing. */
 static const char *unfit(const ka_options *options, apr_pool_t *pool)
 {
-    const struct {
-        bool given;
-        const char *name;
-    } rows[] = {{options->since_us != 0, "--since"},
-                {options->until_us != 0, "--until"},
-                {options->log_format != NULL, "--log-format"}};
     const char *match = options->match;
-    size_t i;
+    const char *name = ka_log_option(options, false);
 
-    for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        if (rows[i].given) {
-            return apr_pstrcat(pool, rows[i].name,
-                               " is for logs; of Prometheus --window says how "
-                               "far back",
-                               NULL);
-        }
+    if (name) {
+        return apr_pstrcat(pool, name,
+                           " is for logs; of Prometheus --window says how far "
+                           "back",
+                           NULL);
     }
     match = match ? ka_prom_match_unfit(match) : NULL;
     return match ? apr_pstrcat(pool, "--match: ", match, NULL) : NULL;
@@ -117,23 +109,6 @@ static void set_lengths(ka_analysis *a, const ka_live *live, apr_pool_t *pool)
         live->total->counter[KA_COUNTER_CLOSE + KA_REASON_MAX_REQUESTS];
 }
 
-static apr_status_t sweep(ka_analysis *a, int64_t timeout_us,
-                          const ka_hist_traffic *traffic,
-                          const ka_options *options, apr_pool_t *pool)
-{
-    ka_report *r = &a->report;
-    int64_t *timeouts;
-    ka_outcome *outcomes;
-
-    r->timeout_us = timeout_us > 0 ? timeout_us : KA_TIMEOUT_OFF;
-    timeouts = ka_analysis_timeouts(&r->timeout_n, a, options, pool);
-    outcomes = apr_pcalloc(pool, r->timeout_n * sizeof(*outcomes));
-    r->low = r->high = outcomes;
-    r->longer_unknown = traffic->survival.n == 0;
-    ka_analysis_set_now(r, timeouts);
-    return ka_histsweep(outcomes, timeouts, r->timeout_n, traffic);
-}
-
 /* What is known of one server, or of all; live is in a pool of its own. */
 static apr_status_t report_on(ka_analysis *a, ka_live *live,
                               const ka_hist_traffic *traffic,
@@ -150,7 +125,8 @@ static apr_status_t report_on(ka_analysis *a, ka_live *live,
     }
     describe(a, prom, pool);
     set_lengths(a, live, pool);
-    return sweep(a, timeout_us, traffic, options, pool);
+    a->report.timeout_us = timeout_us > 0 ? timeout_us : KA_TIMEOUT_OFF;
+    return ka_analysis_histsweep(a, traffic, options, pool);
 }
 
 static void set_times(ka_analysis *a, const ka_prom *prom, double first_s)
@@ -280,26 +256,6 @@ static int64_t common_timeout(const gathering *g)
     return best;
 }
 
-/* Facts that all of them share. */
-static void share_facts(ka_server *server, const gathering *g)
-{
-    size_t i, id;
-
-    for (id = 0; id < KA_FACTS; id++) {
-        const ka_fact *first = &g->members[0].server.facts[id];
-        bool same = first->known;
-
-        for (i = 1; i < g->n; i++) {
-            const ka_fact *fact = &g->members[i].server.facts[id];
-
-            same = same && fact->known && fact->value == first->value;
-        }
-        if (same && !server->facts[id].known) {
-            server->facts[id] = *first;
-        }
-    }
-}
-
 /* The most of any server's clients; 0 unless known of all. */
 static uint64_t most_addresses(const gathering *g)
 {
@@ -341,7 +297,7 @@ static apr_status_t make_group(ka_analysis *a, gathering *g)
     }
     a->members = g->members;
     a->member_n = g->n;
-    share_facts(&a->server, g);
+    ka_group_share_facts(a, g->pool);
     ka_prom_traffic_join(&traffic, g->traffic, g->n, g->pool);
     rv = report_on(a, &g->group, &traffic, common_timeout(g), most_addresses(g),
                    g->prom, g->options, g->pool);

@@ -5,30 +5,19 @@
 #include <apr_strings.h>
 #include <apr_time.h>
 
-#include "../model/histsweep.h"
 #include "../profile/live.h"
 #include "../words.h"
 
 const char *ka_segment_unfit(const char *path, const ka_options *options,
                              apr_pool_t *pool)
 {
-    const struct {
-        bool given;
-        const char *name;
-    } rows[] = {{options->since_us != 0, "--since"},
-                {options->until_us != 0, "--until"},
-                {options->log_format != NULL, "--log-format"}};
-    size_t i;
+    const char *name = ka_log_option(options, false);
 
-    for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        if (rows[i].given) {
-            return apr_psprintf(pool,
-                                "%s: %s is for logs; a segment counts since "
-                                "the start of its server",
-                                path, rows[i].name);
-        }
-    }
-    return NULL;
+    return name ? apr_psprintf(pool,
+                               "%s: %s is for logs; a segment counts since the "
+                               "start of its server",
+                               path, name)
+                : NULL;
 }
 
 /* ---- facts ------------------------------------------------------------- */
@@ -139,28 +128,8 @@ static const char *note_of(const ka_live *live, const ka_hist_traffic *traffic,
 {
     const char *const notes[] = {longer_note(traffic),
                                  peak_note(live, traffic)};
-    const char *text = NULL;
-    size_t i;
 
-    for (i = 0; i < sizeof(notes) / sizeof(notes[0]); i++) {
-        if (notes[i]) {
-            text =
-                text ? apr_pstrcat(pool, text, "; ", notes[i], NULL) : notes[i];
-        }
-    }
-    return text;
-}
-
-static apr_status_t sweep(ka_analysis *a, const ka_hist_traffic *traffic,
-                          const ka_options *options, apr_pool_t *pool)
-{
-    ka_report *r = &a->report;
-    int64_t *timeouts = ka_analysis_timeouts(&r->timeout_n, a, options, pool);
-    ka_outcome *outcomes = apr_pcalloc(pool, r->timeout_n * sizeof(*outcomes));
-
-    r->low = r->high = outcomes;
-    ka_analysis_set_now(r, timeouts);
-    return ka_histsweep(outcomes, timeouts, r->timeout_n, traffic);
+    return ka_words_join(pool, notes, sizeof(notes) / sizeof(notes[0]));
 }
 
 apr_status_t ka_analysis_segment(ka_analysis *a, const char **error,
@@ -192,10 +161,9 @@ apr_status_t ka_analysis_segment(ka_analysis *a, const char **error,
                      .source = &a->source,
                      .identity = ka_identity_name(KA_IDENTITY_LIVE),
                      .identity_note = note_of(a->live, &traffic, pool),
-                     .longer_unknown = traffic.survival.n == 0,
                      .profile = &a->profile,
                      .server = &a->server};
     r->timeout_us = ka_server_get(&a->server, KA_FACT_TIMEOUT, 0);
     r->timeout_us = r->timeout_us > 0 ? r->timeout_us : KA_TIMEOUT_OFF;
-    return sweep(a, &traffic, options, pool);
+    return ka_analysis_histsweep(a, &traffic, options, pool);
 }

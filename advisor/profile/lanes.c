@@ -201,23 +201,16 @@ static void set_second(ka_lanes *l)
 
 static void begin_time(ka_lanes *l, int64_t begin_us)
 {
-    const uint32_t server = ka_occupancy_server(
-        l->tally->server_n ? l->tally->servers[0].name : "");
     /* A gap may be cut to T0. */
     const bool whole = ka_times_are_whole(l->info) &&
                        (l->rules.cut_us < 0 ||
                         l->rules.cut_us % KA_SECOND_US == 0);
     size_t i;
 
-    l->timeline = ka_timeline_make(l->tally->timeouts, l->tally->timeout_n,
-                                   whole, begin_us, server);
+    l->timeline = ka_shards_begin(l->shards, whole, begin_us);
     if (!l->timeline) {
         l->failed = true;
         return;
-    }
-    for (i = 0; i < KA_SHARDS; i++) {
-        l->shards[i].timeline = l->timeline;
-        l->shards[i].ring = ka_timeline_ring(l->timeline, i);
     }
     for (i = 0; i < l->set_n; i++) {
         l->sets[i].live.second = begin_us / KA_SECOND_US;

@@ -194,17 +194,10 @@ static int64_t earliest(const ka_stream *s)
 
 static bool begin_time(ka_stream *s, int64_t begin_us)
 {
-    const bool whole = ka_times_are_whole(s->info);
-    const uint32_t server = ka_occupancy_server(
-        s->tally->server_n ? s->tally->servers[0].name : "");
     size_t i;
 
-    s->timeline = ka_timeline_make(s->tally->timeouts, s->tally->timeout_n,
-                                   whole, begin_us, server);
-    for (i = 0; i < KA_SHARDS && s->timeline; i++) {
-        s->shards[i].timeline = s->timeline;
-        s->shards[i].ring = ka_timeline_ring(s->timeline, i);
-    }
+    s->timeline =
+        ka_shards_begin(s->shards, ka_times_are_whole(s->info), begin_us);
     for (i = 0; i < KA_HIT_PARTS; i++) {
         s->parts[i].table.second = begin_us / KA_SECOND_US;
     }

@@ -51,6 +51,22 @@ bool ka_shards_init(ka_shard *shards, ka_tally *tally,
     return room;
 }
 
+ka_timeline *ka_shards_begin(ka_shard *shards, bool whole, int64_t begin_us)
+{
+    const ka_tally *tally = shards[0].tally;
+    const char *name = tally->server_n ? tally->servers[0].name : "";
+    ka_timeline *timeline =
+        ka_timeline_make(tally->timeouts, tally->timeout_n, whole, begin_us,
+                         ka_occupancy_server(name));
+    size_t i;
+
+    for (i = 0; i < KA_SHARDS && timeline; i++) {
+        shards[i].timeline = timeline;
+        shards[i].ring = ka_timeline_ring(timeline, i);
+    }
+    return timeline;
+}
+
 void ka_shards_clear(ka_shard *shards)
 {
     size_t i;

@@ -129,6 +129,10 @@ void ka_shards_clear(ka_shard *shards);
  * limit is not above KA_TIMELINE_IDLE_US. */
 ka_hit ka_hit_of(const ka_request *r);
 
+/** Gives the shards a timeline from begin_us on.
+ * @return the caller's, to be freed by ka_timeline_free; NULL without memory */
+ka_timeline *ka_shards_begin(ka_shard *shards, bool whole, int64_t begin_us);
+
 /** Counts a request as traffic. */
 void ka_shard_request(ka_shard *shard, const ka_hit *hit);
 

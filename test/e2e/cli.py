@@ -126,3 +126,15 @@ def measured(*args, stdin=subprocess.DEVNULL, lines=()):
         assert process.returncode == 0, err.decode(errors="replace")
         with open(peak.name, encoding="ascii") as told:
             return json.loads(out), int(told.read()) / 1024
+
+
+DAY = combined(24 * 60, step=60)
+
+
+def same(report):
+    """A report without what may differ: when, and where it came from."""
+    report = json.loads(json.dumps(report))
+    report["generated_at"] = report["source"]["files"] = None
+    for sample in report["source"]["skipped_samples"]:
+        sample["file"] = None
+    return report

@@ -5,6 +5,8 @@ import pathlib
 
 import pytest
 
+import cli
+
 
 @pytest.fixture(scope="session")
 def whole_logs():
@@ -15,4 +17,12 @@ def whole_logs():
                     "real logs, of which test/data/logs holds excerpts")
     path = pathlib.Path(path)
     assert path.is_dir(), f"KA_LOGS={path}: no such directory"
+    return path
+
+
+@pytest.fixture
+def day(tmp_path):
+    """1 March 2026, a request each minute."""
+    path = tmp_path / "day.log"
+    path.write_text(cli.DAY)
     return path

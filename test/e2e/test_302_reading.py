@@ -1,15 +1,13 @@
 # Licensed under the Apache License, Version 2.0; see LICENSE.
-"""Files of any compression, in any order, damaged or not; and the output."""
+"""Files of any compression, in any order, damaged or not."""
 import bz2
 import gzip
 import itertools
 import json
 import lzma
 import os
-import pty
 import random
 import shutil
-import stat
 import subprocess
 
 import pytest
@@ -35,18 +33,9 @@ COMPRESSIONS = {"plain": bytes, "gz": gzip.compress, "bz2": bz2.compress,
                 "xz": xz, "zst": zstd}
 
 
-def same(report):
-    """A report without what may differ: when, and where it came from."""
-    report = json.loads(json.dumps(report))
-    report["generated_at"] = report["source"]["files"] = None
-    for sample in report["source"]["skipped_samples"]:
-        sample["file"] = None
-    return report
-
-
 @pytest.fixture(scope="module")
 def demo():
-    return same(cli.report(*DEMO_ARGS, cli.DEMO))
+    return cli.same(cli.report(*DEMO_ARGS, cli.DEMO))
 
 
 def source(*args, **kwargs):
@@ -60,12 +49,12 @@ def source(*args, **kwargs):
 def test_by_content_not_by_name(kind, name, tmp_path, demo):
     path = tmp_path / name
     path.write_bytes(COMPRESSIONS[kind](DEMO))
-    assert same(cli.report(*DEMO_ARGS, path)) == demo
+    assert cli.same(cli.report(*DEMO_ARGS, path)) == demo
 
 
 @pytest.mark.parametrize("kind", COMPRESSIONS)
 def test_standard_input(kind, demo):
-    assert same(cli.report(*DEMO_ARGS, "-",
+    assert cli.same(cli.report(*DEMO_ARGS, "-",
                            stdin=COMPRESSIONS[kind](DEMO))) == demo
 
 
@@ -81,7 +70,7 @@ def test_fifo(tmp_path, demo):
     with subprocess.Popen(["cp", cli.DEMO, path]) as writer:
         report = cli.report(*DEMO_ARGS, path)
         assert writer.wait(cli.PATIENCE) == 0
-    assert same(report) == demo
+    assert cli.same(report) == demo
 
 
 @pytest.mark.parametrize("kind", ["gz", "bz2", "xz", "zst"])
@@ -90,7 +79,7 @@ def test_concatenated_members(kind, tmp_path, demo):
     path = tmp_path / "log"
     middle = DEMO.index(b"\n", len(DEMO) // 2) - 30  # in the middle of a line
     path.write_bytes(compress(DEMO[:middle]) + compress(DEMO[middle:]))
-    assert same(cli.report(*DEMO_ARGS, path)) == demo
+    assert cli.same(cli.report(*DEMO_ARGS, path)) == demo
 
 
 @pytest.fixture(scope="module")
@@ -155,9 +144,9 @@ def test_rotated_set_in_any_order(tmp_path, demo):
     # Where the cuts lie tells how many lines stand behind a later one.
     assert first["source"]["out_of_order"] <= demo["source"]["out_of_order"]
     for key in set(demo) - {"source"}:
-        assert same(first)[key] == demo[key], key
+        assert cli.same(first)[key] == demo[key], key
     for order in itertools.permutations(paths):
-        assert same(cli.report(*DEMO_ARGS, *order)) == same(first), order
+        assert cli.same(cli.report(*DEMO_ARGS, *order)) == cli.same(first), order
 
 
 def test_file_and_standard_input(tmp_path, demo):
@@ -172,14 +161,14 @@ def test_file_and_standard_input(tmp_path, demo):
 def test_file_named_twice_is_read_once(tmp_path, demo):
     link = tmp_path / "link.log"
     link.symlink_to(cli.DEMO)
-    assert same(cli.report(*DEMO_ARGS, cli.DEMO, cli.DEMO, link)) == demo
+    assert cli.same(cli.report(*DEMO_ARGS, cli.DEMO, cli.DEMO, link)) == demo
 
 
 def test_empty_file_in_a_set(tmp_path, demo):
     empty = tmp_path / "access.log"
     empty.write_bytes(b"")
     report = cli.report(*DEMO_ARGS, empty, cli.DEMO)
-    assert same(report)["traffic"] == demo["traffic"]
+    assert cli.same(report)["traffic"] == demo["traffic"]
 
 
 def test_many_files_need_few_descriptors(tmp_path):
@@ -207,7 +196,7 @@ def test_many_files_need_few_descriptors(tmp_path):
 def test_line_ends(change, tmp_path, demo):
     path = tmp_path / "log"
     path.write_bytes(change(DEMO))
-    assert same(cli.report(*DEMO_ARGS, path)) == demo
+    assert cli.same(cli.report(*DEMO_ARGS, path)) == demo
 
 
 def test_cut_last_line(tmp_path):
@@ -306,16 +295,6 @@ def test_lines_in_any_order_of_time(tmp_path):
 
 # ---- what is read ------------------------------------------------------------------
 
-DAY = cli.combined(24 * 60, step=60)
-
-
-@pytest.fixture
-def day(tmp_path):
-    """1 March 2026, a request each minute."""
-    path = tmp_path / "day.log"
-    path.write_text(DAY)
-    return path
-
 
 @pytest.mark.parametrize("args, requests", [
     (("--since", "2026-03-01T12:00"), 720),
@@ -366,150 +345,3 @@ def test_every_vhost_is_told(tmp_path):
     vhosts = {v["name"]: v["requests"]
               for v in cli.report(path)["traffic"]["vhosts"]}
     assert vhosts == {"a.example": 200, "b.example": 100}
-
-
-# ---- where the result goes -----------------------------------------------------------
-
-def test_output_file(day, tmp_path):
-    out = tmp_path / "out.json"
-    assert cli.done("--output", "json", "-o", out, day) == ""
-    assert same(json.loads(out.read_text())) == same(cli.report(day))
-
-
-def test_output_file_dash_is_standard_output(day):
-    assert cli.done("-o", "-", day) == cli.done(day)
-
-
-def test_output_file_keeps_its_permissions(day, tmp_path):
-    out = tmp_path / "out"
-    out.write_text("old")
-    out.chmod(0o604)
-    cli.done("-o", out, day)
-    assert stat.S_IMODE(out.stat().st_mode) == 0o604
-    assert out.read_text() != "old"
-
-
-def test_new_output_file_follows_the_umask(day, tmp_path):
-    out = tmp_path / "out"
-    old = os.umask(0o027)
-    try:
-        cli.done("-o", out, day)
-    finally:
-        os.umask(old)
-    assert stat.S_IMODE(out.stat().st_mode) == 0o640
-
-
-def test_output_file_is_kept_on_failure(tmp_path):
-    out = tmp_path / "out"
-    out.write_text("old")
-    cli.fails(1, "-o", out, tmp_path / "none.log")
-    assert out.read_text() == "old"
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["out"]
-
-
-def test_output_file_is_whole_or_not_at_all(day, tmp_path):
-    """A file size limit breaks the write: the old file stays."""
-    out = tmp_path / "out"
-    out.write_text("old")
-    limited = ["bash", "-c", 'trap "" XFSZ; ulimit -f 1; exec "$0" "$@"',
-               cli.KAADVISOR, "--output", "json", "-o", out, day]
-    done = subprocess.run(limited, capture_output=True, timeout=cli.PATIENCE,
-                          env=cli.environment(), check=False)
-    assert done.returncode == 1, done.stderr
-    assert str(out) in done.stderr.decode()
-    assert out.read_text() == "old"
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["day.log", "out"]
-
-
-def test_output_file_may_be_a_source(day):
-    """The log is read before its name is written over."""
-    expected = cli.done(day)
-    assert cli.done("-o", day, day) == ""
-    assert day.read_text() == expected
-
-
-def test_broken_pipe(day):
-    """`kaadvisor ... | head -1` ends well and says nothing."""
-    command = ["bash", "-c",
-               '"$0" "$@" --verbose | head -1; exit "${PIPESTATUS[0]}"',
-               cli.KAADVISOR, day]
-    done = subprocess.run(command, capture_output=True, timeout=cli.PATIENCE,
-                          env=cli.environment(), check=False)
-    assert done.returncode == 0
-    assert done.stderr == b""
-    assert done.stdout.count(b"\n") == 1
-
-
-def test_reader_that_is_gone_before_the_first_byte(day):
-    read, write = os.pipe()
-    os.close(read)
-    with subprocess.Popen([cli.KAADVISOR, day], stdout=write,
-                          stderr=subprocess.PIPE,
-                          env=cli.environment()) as process:
-        os.close(write)
-        _, err = process.communicate(timeout=cli.PATIENCE)
-    assert (process.returncode, err) == (0, b"")
-
-
-# ---- colour, quiet -------------------------------------------------------------------
-
-def on_terminal(*args, **env):
-    """stdout of a run on a terminal of its own."""
-    parent, child = pty.openpty()
-    with subprocess.Popen([cli.KAADVISOR, *args], stdin=subprocess.DEVNULL,
-                          stdout=child, stderr=subprocess.DEVNULL,
-                          env=cli.environment(**env)) as process:
-        os.close(child)
-        out = b""
-        while True:
-            try:
-                data = os.read(parent, 65536)
-            except OSError:  # EIO: the other end is closed
-                break
-            if not data:
-                break
-            out += data
-        process.wait(cli.PATIENCE)
-    os.close(parent)
-    assert process.returncode == 0
-    return out
-
-
-def test_colour_only_on_a_terminal(day, tmp_path):
-    assert b"\x1b[" in on_terminal(day)
-    assert b"\x1b" not in on_terminal(day, NO_COLOR="1")
-    assert b"\x1b" not in on_terminal(day, TERM="dumb")
-    assert b"\x1b[" in on_terminal(day, NO_COLOR="")
-    assert "\x1b" not in cli.done(day)
-    out = tmp_path / "out"
-    cli.done("-o", out, day)
-    assert b"\x1b" not in out.read_bytes()
-    assert b"\x1b" not in on_terminal("--output", "json", day)
-    assert b"\x1b" not in on_terminal("--output", "conf", day)
-
-
-@pytest.mark.parametrize("command", ["advise", "show"])
-def test_fits_80_columns(command):
-    text = cli.done(command, *DEMO_ARGS, cli.DEMO)
-    wide = [line for line in text.splitlines()
-            if len(line) > 80 and "LogFormat" not in line]
-    assert not wide
-
-
-@pytest.mark.parametrize("output", ["text", "json", "conf"])
-def test_quiet_says_nothing_but_the_result(output, day):
-    result = cli.run("--quiet", "--output", output, day)
-    assert (result.status, result.err) == (0, b"")
-    assert result.out
-
-
-def test_verbose_says_more():
-    plain = cli.done(*DEMO_ARGS, cli.DEMO)
-    verbose = cli.done("--verbose", *DEMO_ARGS, cli.DEMO)
-    assert len(verbose.splitlines()) > len(plain.splitlines())
-
-
-def test_no_progress_where_stderr_is_no_terminal(tmp_path):
-    path = tmp_path / "log"
-    path.write_text(DAY * 20)
-    assert cli.run(path).err == b""

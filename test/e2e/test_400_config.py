@@ -12,7 +12,7 @@ import tempfile
 import pytest
 
 from httpd import LOGS, MPMS, PATIENCE, LogHttpd
-from kastats_env import APACHE, BUILD, MODULES, ROOT, free_ports
+from kastats_env import APACHE, BUILD, ROOT, free_ports
 
 DEBIAN = pathlib.Path("/etc/apache2")
 PLACES = ("RUN_DIR", "LOCK_DIR", "LOG_DIR")

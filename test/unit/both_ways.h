@@ -4,8 +4,37 @@
 #ifndef KA_TEST_BOTH_WAYS_H
 #define KA_TEST_BOTH_WAYS_H
 
-#include <model/outcome.h>
-#include <profile/profile.h>
+#include <crew.h>
+#include <model/sweep.h>
+#include <profile/keymap.h>
+#include <profile/tally.h>
+
+#include "requests.h"
+
+#define FIRST_S 1700000000
+
+static uint64_t seed;
+
+static inline uint64_t draw(uint64_t n)
+{
+    seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+    return (seed >> 33) % n;
+}
+
+/* One log, both ways. */
+typedef struct both {
+    requests q;
+    ka_source_info info;
+    ka_connection_options options;
+    ka_connections connections;
+    ka_outcome *low, *high; /* of the sweep */
+    ka_profile profile;
+    ka_tally *tally;
+    const int64_t *timeouts;
+    size_t n;
+} both;
+
+static const char *const names[] = {"", "a.example", "b.example"};
 
 /* Counts from 512 on share bins (occupancy.h). */
 static inline double bin_of(double count)

@@ -4,24 +4,11 @@
 #ifndef KA_TEST_LANES_BOTH_H
 #define KA_TEST_LANES_BOTH_H
 
-#include <crew.h>
-#include <model/sweep.h>
-#include <profile/keymap.h>
 #include <profile/lanes.h>
 
 #include "both_ways.h"
-#include "requests.h"
 
-#define FIRST_S 1700000000
 #define STEP_US 100000 /* a tick of the timeline: on these all is exact */
-
-static uint64_t seed;
-
-static inline uint64_t draw(uint64_t n)
-{
-    seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
-    return (seed >> 33) % n;
-}
 
 /* ---- logs ---------------------------------------------------------------- */
 
@@ -60,20 +47,6 @@ static const kind kinds[] = {
     {"time", KA_IDENTITY_TIME, -1, 20, 1, 20, KA_REQ_FINAL, 1, false},
     {"time, protocols", KA_IDENTITY_TIME, -1, 8, 1, 200, ANY_FLAG, 1, false},
 };
-
-typedef struct both {
-    requests q;
-    ka_source_info info;
-    ka_connection_options options;
-    ka_connections connections;
-    ka_outcome *low, *high; /* of the sweep */
-    ka_profile profile;
-    ka_tally *tally;
-    const int64_t *timeouts;
-    size_t n;
-} both;
-
-static const char *const names[] = {"", "a.example", "b.example"};
 
 static inline void name_connection(ka_request *r, const kind *k,
                                    uint64_t client)

@@ -4,38 +4,11 @@
 #ifndef KA_TEST_STREAM_BOTH_H
 #define KA_TEST_STREAM_BOTH_H
 
-#include <crew.h>
-#include <model/sweep.h>
-#include <profile/keymap.h>
 #include <profile/stream.h>
 
 #include "both_ways.h"
-#include "requests.h"
-
-#define FIRST_S 1700000000
-
-static uint64_t seed;
-
-static inline uint64_t draw(uint64_t n)
-{
-    seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
-    return (seed >> 33) % n;
-}
 
 /* ---- one log, both ways -------------------------------------------------- */
-
-typedef struct both {
-    requests q;
-    ka_source_info info;
-    ka_connections connections;
-    ka_outcome *low, *high; /* of the sweep */
-    ka_profile profile;
-    ka_tally *tally;
-    const int64_t *timeouts;
-    size_t n;
-} both;
-
-static const char *const names[] = {"", "a.example", "b.example"};
 
 static inline ka_hit hit_of(const ka_request *r)
 {

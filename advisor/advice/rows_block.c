@@ -170,17 +170,19 @@ static const struct {
     ka_fact_id fact; /* that holds the present value; KA_FACTS: none */
     const char *(*why)(const ka_row_context *c);
 } block_rows[KA_BLOCK_ITEMS] = {
-    [KA_BLOCK_SERVER_LIMIT] = {"R8", KA_FACTS, why_server_limit},
-    [KA_BLOCK_THREAD_LIMIT] = {"R8", KA_FACTS, why_thread_limit},
+    [KA_BLOCK_SERVER_LIMIT] = {"R8", KA_FACT_SERVER_LIMIT, why_server_limit},
+    [KA_BLOCK_THREAD_LIMIT] = {"R8", KA_FACT_THREAD_LIMIT, why_thread_limit},
     [KA_BLOCK_THREADS_PER_CHILD] = {"R4", KA_FACT_THREADS_PER_CHILD,
                                     why_threads},
-    [KA_BLOCK_START_SERVERS] = {"M15", KA_FACTS, why_start},
-    [KA_BLOCK_MIN_SPARE] = {"M15", KA_FACTS, why_min_spare},
-    [KA_BLOCK_MAX_SPARE] = {"R4", KA_FACTS, why_max_spare},
+    [KA_BLOCK_START_SERVERS] = {"M15", KA_FACT_START_SERVERS, why_start},
+    [KA_BLOCK_MIN_SPARE] = {"M15", KA_FACT_MIN_SPARE, why_min_spare},
+    [KA_BLOCK_MAX_SPARE] = {"R4", KA_FACT_MAX_SPARE, why_max_spare},
     [KA_BLOCK_MAX_REQUEST_WORKERS] = {"M12", KA_FACT_MAX_REQUEST_WORKERS,
                                       why_workers},
-    [KA_BLOCK_MAX_CONNECTIONS_PER_CHILD] = {"M17", KA_FACTS, why_per_child},
-    [KA_BLOCK_ASYNC_FACTOR] = {"M13", KA_FACTS, why_async}};
+    [KA_BLOCK_MAX_CONNECTIONS_PER_CHILD] = {"M17",
+                                            KA_FACT_MAX_CONNECTIONS_PER_CHILD,
+                                            why_per_child},
+    [KA_BLOCK_ASYNC_FACTOR] = {"M13", KA_FACT_ASYNC_FACTOR, why_async}};
 
 static void advise_block_item(const ka_row_context *c, ka_block_item item)
 {

@@ -58,12 +58,26 @@ static void set_facts(ka_server *server, const ka_live *live, apr_pool_t *pool)
     const char *origin = apr_psprintf(pool, ORIGIN ", virtual host %s",
                                       ka_words_clean(pool, vhost->name, false));
 
-    set_unless_given(server, KA_FACT_ID_MPM, config->mpm, 0);
-    set_unless_given(server, KA_FACT_MAX_REQUEST_WORKERS,
-                     config->max_request_workers, 1);
-    set_unless_given(
-        server, KA_FACT_THREADS_PER_CHILD,
-        config->mpm == KA_MPM_PREFORK ? -1 : config->threads_per_child, 1);
+    bool threads = config->mpm != KA_MPM_PREFORK;
+    const struct {
+        ka_fact_id id;
+        int32_t value, least;
+    } told[] = {
+        {KA_FACT_ID_MPM, config->mpm, 0},
+        {KA_FACT_MAX_REQUEST_WORKERS, config->max_request_workers, 1},
+        {KA_FACT_THREADS_PER_CHILD, threads ? config->threads_per_child : -1,
+         1},
+        {KA_FACT_SERVER_LIMIT, config->server_limit, 1},
+        {KA_FACT_THREAD_LIMIT, threads ? config->thread_limit : -1, 1},
+        {KA_FACT_MIN_SPARE, config->min_spare, 1},
+        {KA_FACT_MAX_SPARE, config->max_spare, 1},
+        {KA_FACT_MAX_CONNECTIONS_PER_CHILD, config->max_connections_per_child,
+         0}};
+    size_t i;
+
+    for (i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
+        set_unless_given(server, told[i].id, told[i].value, told[i].least);
+    }
     set_unless_given(server, KA_FACT_MAX_KEEPALIVE_REQUESTS,
                      vhost->max_keep_alive_requests, 0);
     ka_server_set(server, KA_FACT_KEEP_ALIVE, on, false, origin);

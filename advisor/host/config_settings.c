@@ -25,16 +25,17 @@ typedef enum value_kind {
 } value_kind;
 
 typedef struct setting_row {
-    ka_fact_info info; /* of our own, where `fact` is NO_FACT */
-    ka_fact_id fact;
+    ka_fact_info info; /* of our own; without key that of the fact */
+    ka_fact_id fact;   /* of ka_server that it is too, or NO_FACT */
     const char *directive, *old; /* old name, NULL if it had no other */
     value_kind kind;
     int64_t defaults[KA_MPM_N]; /* of prefork, worker, event */
 } setting_row;
 
-#define OWN(key_, name_, unit_)                                                \
-    .info = {key_, name_, NULL, unit_, name_}, .fact = NO_FACT,                \
+#define OWN_FOR(key_, name_, unit_, fact_)                                      \
+    .info = {key_, name_, NULL, unit_, name_}, .fact = fact_,                  \
     .directive = name_
+#define OWN(key_, name_, unit_) OWN_FOR(key_, name_, unit_, NO_FACT)
 #define ALL(value) .defaults = {value, value, value}
 #define THREADED(value) .defaults = {NO_DEFAULT, value, value}
 #define PREFORK(value) .defaults = {value, NO_DEFAULT, NO_DEFAULT}
@@ -63,38 +64,43 @@ static const setting_row rows[KA_SETTINGS] = {
                                       .directive = "ThreadsPerChild",
                                       .kind = NUMBER,
                                       THREADED(25)},
-    [KA_SETTING_SERVER_LIMIT] = {OWN("server_limit", "ServerLimit",
-                                     KA_FACT_COUNT),
+    [KA_SETTING_SERVER_LIMIT] = {.fact = KA_FACT_SERVER_LIMIT,
+                                 .directive = "ServerLimit",
                                  .defaults = {256, 16, 16}},
-    [KA_SETTING_THREAD_LIMIT] = {OWN("thread_limit", "ThreadLimit",
-                                     KA_FACT_COUNT),
+    [KA_SETTING_THREAD_LIMIT] = {.fact = KA_FACT_THREAD_LIMIT,
+                                 .directive = "ThreadLimit",
                                  THREADED(64)},
-    [KA_SETTING_START_SERVERS] = {OWN("start_servers", "StartServers",
-                                      KA_FACT_COUNT),
+    [KA_SETTING_START_SERVERS] = {.fact = KA_FACT_START_SERVERS,
+                                  .directive = "StartServers",
                                   .defaults = {5, 3, 3}},
-    [KA_SETTING_MIN_SPARE_SERVERS] = {OWN("min_spare_servers",
-                                          "MinSpareServers", KA_FACT_COUNT),
+    [KA_SETTING_MIN_SPARE_SERVERS] = {OWN_FOR("min_spare_servers",
+                                              "MinSpareServers", KA_FACT_COUNT,
+                                              KA_FACT_MIN_SPARE),
                                       PREFORK(5)},
-    [KA_SETTING_MAX_SPARE_SERVERS] = {OWN("max_spare_servers",
-                                          "MaxSpareServers", KA_FACT_COUNT),
+    [KA_SETTING_MAX_SPARE_SERVERS] = {OWN_FOR("max_spare_servers",
+                                              "MaxSpareServers", KA_FACT_COUNT,
+                                              KA_FACT_MAX_SPARE),
                                       PREFORK(10)},
-    [KA_SETTING_MIN_SPARE_THREADS] = {OWN("min_spare_threads",
-                                          "MinSpareThreads", KA_FACT_COUNT),
+    [KA_SETTING_MIN_SPARE_THREADS] = {OWN_FOR("min_spare_threads",
+                                              "MinSpareThreads", KA_FACT_COUNT,
+                                              KA_FACT_MIN_SPARE),
                                       THREADED(75)},
-    [KA_SETTING_MAX_SPARE_THREADS] = {OWN("max_spare_threads",
-                                          "MaxSpareThreads", KA_FACT_COUNT),
+    [KA_SETTING_MAX_SPARE_THREADS] = {OWN_FOR("max_spare_threads",
+                                              "MaxSpareThreads", KA_FACT_COUNT,
+                                              KA_FACT_MAX_SPARE),
                                       THREADED(250)},
-    [KA_SETTING_MAX_CONNECTIONS_PER_CHILD] = {OWN("max_connections_per_child",
+    [KA_SETTING_MAX_CONNECTIONS_PER_CHILD] = {.fact =
+                                            KA_FACT_MAX_CONNECTIONS_PER_CHILD,
+                                              .directive =
                                                   "MaxConnectionsPerChild",
-                                                  KA_FACT_COUNT),
                                               .old = "MaxRequestsPerChild",
                                               ALL(0)},
-    [KA_SETTING_ASYNC_FACTOR] = {OWN("async_request_worker_factor",
-                                     "AsyncRequestWorkerFactor", KA_FACT_COUNT),
+    [KA_SETTING_ASYNC_FACTOR] = {.fact = KA_FACT_ASYNC_FACTOR,
+                                 .directive = "AsyncRequestWorkerFactor",
                                  .kind = FACTOR,
                                  .defaults = {NO_DEFAULT, NO_DEFAULT, 2}},
-    [KA_SETTING_LISTEN_BACKLOG] = {OWN("listen_backlog", "ListenBacklog",
-                                       KA_FACT_COUNT),
+    [KA_SETTING_LISTEN_BACKLOG] = {.fact = KA_FACT_LISTEN_BACKLOG,
+                                   .directive = "ListenBacklog",
                                    ALL(511)},
     [KA_SETTING_GRACEFUL_SHUTDOWN] = {OWN("graceful_shutdown_timeout_s",
                                           "GracefulShutdownTimeout",
@@ -105,8 +111,8 @@ static const setting_row rows[KA_SETTINGS] = {
     [KA_SETTING_MAX_MEM_FREE] = {OWN("max_mem_free_bytes", "MaxMemFree",
                                      KA_FACT_BYTES),
                                  .kind = KBYTES, ALL(2048 * 1024)},
-    [KA_SETTING_SENDFILE] = {OWN("enable_sendfile", "EnableSendfile",
-                                 KA_FACT_ONOFF),
+    [KA_SETTING_SENDFILE] = {.fact = KA_FACT_SENDFILE,
+                             .directive = "EnableSendfile",
                              .kind = FLAG, ALL(0)},
     [KA_SETTING_EXTENDED_STATUS] = {
         OWN("extended_status", "ExtendedStatus", KA_FACT_ONOFF), .kind = FLAG,
@@ -119,8 +125,7 @@ static const char *const default_origins[KA_MPM_N] = {
 const ka_fact_info *ka_setting_info_of(ka_setting_id id)
 {
     assert(id < KA_SETTINGS);
-    return rows[id].fact == NO_FACT ? &rows[id].info
-                                    : ka_fact_info_of(rows[id].fact);
+    return rows[id].info.key ? &rows[id].info : ka_fact_info_of(rows[id].fact);
 }
 
 ka_setting_id ka_setting_find(const char *directive)

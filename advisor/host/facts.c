@@ -34,7 +34,28 @@ static const ka_fact_info fact_infos[KA_FACTS] = {
                                "--shared-memory", KA_FACT_BYTES,
                                "memory that processes share"},
     [KA_FACT_PROXY_IDLE] = {"proxy_idle_s", NULL, "--proxy-idle", KA_FACT_US,
-                            "idle timeout of the proxy in front"}};
+                            "idle timeout of the proxy in front"},
+    [KA_FACT_SERVER_LIMIT] = {"server_limit", "ServerLimit", NULL,
+                              KA_FACT_COUNT, "ServerLimit now"},
+    [KA_FACT_THREAD_LIMIT] = {"thread_limit", "ThreadLimit", NULL,
+                              KA_FACT_COUNT, "ThreadLimit now"},
+    [KA_FACT_START_SERVERS] = {"start_servers", "StartServers", NULL,
+                               KA_FACT_COUNT, "StartServers now"},
+    [KA_FACT_MIN_SPARE] = {"min_spare", "MinSpare*", NULL, KA_FACT_COUNT,
+                           "MinSpare* now"},
+    [KA_FACT_MAX_SPARE] = {"max_spare", "MaxSpare*", NULL, KA_FACT_COUNT,
+                           "MaxSpare* now"},
+    [KA_FACT_MAX_CONNECTIONS_PER_CHILD] = {"max_connections_per_child",
+                                           "MaxConnectionsPerChild", NULL,
+                                           KA_FACT_COUNT,
+                                           "MaxConnectionsPerChild now"},
+    [KA_FACT_ASYNC_FACTOR] = {"async_request_worker_factor",
+                              "AsyncRequestWorkerFactor", NULL, KA_FACT_COUNT,
+                              "AsyncRequestWorkerFactor now"},
+    [KA_FACT_LISTEN_BACKLOG] = {"listen_backlog", "ListenBacklog", NULL,
+                                KA_FACT_COUNT, "ListenBacklog now"},
+    [KA_FACT_SENDFILE] = {"enable_sendfile", "EnableSendfile", NULL,
+                          KA_FACT_ONOFF, "EnableSendfile now"}};
 
 const ka_fact_info *ka_fact_info_of(ka_fact_id id)
 {

@@ -31,6 +31,16 @@ typedef enum ka_fact_id {
     KA_FACT_PROCESS_MEMORY,         /* unique (USS) bytes of a warm child */
     KA_FACT_SHARED_MEMORY,          /* bytes that all children share */
     KA_FACT_PROXY_IDLE,             /* idle timeout of a proxy in front */
+    KA_FACT_SERVER_LIMIT,
+    KA_FACT_THREAD_LIMIT,
+    KA_FACT_START_SERVERS,
+    KA_FACT_MIN_SPARE,              /* servers on prefork, else threads */
+    KA_FACT_MAX_SPARE,
+    KA_FACT_MAX_CONNECTIONS_PER_CHILD,
+    KA_FACT_ASYNC_FACTOR,           /* AsyncRequestWorkerFactor, its integer
+                                       part, which is what httpd takes */
+    KA_FACT_LISTEN_BACKLOG,
+    KA_FACT_SENDFILE,               /* EnableSendfile On|Off */
     KA_FACTS
 } ka_fact_id;
 

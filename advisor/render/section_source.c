@@ -233,6 +233,7 @@ static void different_facts(ka_page *page, const ka_report *report)
     }
 }
 
+/* Those that an option would tell. */
 static void unknown_facts(ka_page *page, const ka_report *report)
 {
     const ka_server *server = report->server;
@@ -242,11 +243,10 @@ static void unknown_facts(ka_page *page, const ka_report *report)
     for (i = 0; i < KA_FACTS; i++) {
         const ka_fact_info *info = ka_fact_info_of((ka_fact_id)i);
 
-        if (!server->facts[i].known && !report->facts_differ[i]) {
+        if (!server->facts[i].known && !report->facts_differ[i] &&
+            info->option) {
             text = apr_pstrcat(page->pool, text ? text : "", text ? ", " : "",
-                               info->label, info->option ? " (" : "",
-                               info->option ? info->option : "",
-                               info->option ? ")" : "", NULL);
+                               info->label, " (", info->option, ")", NULL);
         }
     }
     if (text) {

@@ -94,6 +94,15 @@ const ka_pf_fact ka_pf_facts[] = {
     {"process_unique_bytes", KA_FACT_PROCESS_MEMORY},
     {"process_shared_bytes", KA_FACT_SHARED_MEMORY},
     {"proxy_idle_us", KA_FACT_PROXY_IDLE},
+    {"server_limit", KA_FACT_SERVER_LIMIT},
+    {"thread_limit", KA_FACT_THREAD_LIMIT},
+    {"start_servers", KA_FACT_START_SERVERS},
+    {"min_spare", KA_FACT_MIN_SPARE},
+    {"max_spare", KA_FACT_MAX_SPARE},
+    {"max_connections_per_child", KA_FACT_MAX_CONNECTIONS_PER_CHILD},
+    {"async_request_worker_factor", KA_FACT_ASYNC_FACTOR},
+    {"listen_backlog", KA_FACT_LISTEN_BACKLOG},
+    {"enable_sendfile", KA_FACT_SENDFILE},
     {0}};
 
 const char *const ka_pf_classes[KA_CLASS_N] = {

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <apr_pools.h>
 #include "../host/facts.h"
+#include "../host/site.h"
 #include "../model/block.h"
 #include "../model/capacity.h"
 #include "../model/formula.h"
@@ -81,6 +82,8 @@ typedef struct ka_report {
     const char *identity_note;  /* NULL if it is the best */
     const ka_profile *profile;
     const ka_server *server;
+    const ka_site *site;        /* the server on its host; NULL: not known, or
+                                   a group */
 
     /* A group: servers that share a configuration.  The report itself is then
      * about a server of this kind: all their server time together, rates and

@@ -9,12 +9,16 @@
 #include "say.h"
 
 static apr_status_t analyse(ka_analysis *analysis, const char **error,
-                            const ka_options *options, apr_pool_t *pool)
+                            const ka_options *options, const ka_site *site,
+                            apr_pool_t *pool)
 {
     ka_advise_options advise = {.delta = options->reuse_loss,
                                 .growth = options->growth};
     apr_status_t rv = ka_analysis_run(analysis, error, options, pool);
 
+    if (!rv && analysis->member_n == 0) {
+        analysis->report.site = site;
+    }
     return rv ? rv : ka_group_advise(analysis, &advise, pool);
 }
 
@@ -36,7 +40,7 @@ int ka_command_advise(const ka_options *options, apr_pool_t *pool)
         }
         options = &host->options;
     }
-    if (analyse(analysis, &error, options, pool)) {
+    if (analyse(analysis, &error, options, host->site, pool)) {
         ka_say(pool, "%s", error);
         return KA_EXIT_FAILED;
     }

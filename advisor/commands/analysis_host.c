@@ -327,6 +327,7 @@ static int find_traffic(ka_host *host)
 int ka_host_complete(ka_host *host, const ka_options *options,
                      apr_pool_t *pool)
 {
+    ka_site *only_configured = apr_palloc(pool, sizeof(*only_configured));
     const ka_httpd_instance *instance;
     const char *file;
     int status;
@@ -343,6 +344,8 @@ int ka_host_complete(ka_host *host, const ka_options *options,
     if (status != KA_EXIT_DONE) {
         return status;
     }
+    ka_site_look(only_configured, host->httpd, "", NULL, NULL, pool);
+    host->site = only_configured;
     if (instance) {
         ka_host_memory(host);
     }

@@ -13,7 +13,7 @@
 #define KA_COMMAND_ANALYSIS_HOST_H
 
 #include "../advice/report.h"
-#include "../host/httpd.h"
+#include "../host/site.h"
 #include "../options.h"
 
 /* A segment is preferred to logs from then on. */
@@ -23,6 +23,7 @@
 typedef struct ka_host {
     ka_options options;           /* those given, completed */
     const ka_httpd *httpd;
+    const ka_site *site;          /* of it; NULL until inspected */
     apr_array_header_t *found;    /* of const char *: what was found */
     apr_array_header_t *warnings; /* of ka_warning */
     apr_pool_t *pool;
@@ -58,8 +59,8 @@ void ka_host_found(ka_host *host, const char *format, ...)
 void ka_host_warn(ka_host *host, const char *id, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/** Budget, and memory of processes unless they are cold, of a server that
- * runs. */
+/** Looks at the processes of a server that runs: host->site, budget, and
+ * memory of processes unless they are cold. */
 void ka_host_memory(ka_host *host);
 
 /**

@@ -4,7 +4,6 @@
 
 #include <apr_strings.h>
 
-#include "../host/memory.h"
 #include "../words.h"
 
 static void set(ka_host *host, ka_fact_id id, int64_t value,
@@ -50,13 +49,8 @@ static void set_process(ka_host *host, const ka_memory *memory)
 void ka_host_memory(ka_host *host)
 {
     apr_pool_t *pool = host->pool;
-    int pid = host->httpd->instance->pid;
+    ka_site *site = apr_palloc(pool, sizeof(*site));
     apr_array_header_t *processes;
-    ka_memory_others others;
-    ka_memory_budget budget;
-    ka_machine machine;
-    ka_memory memory;
-    ka_cgroup cgroup;
 
     if (ka_processes_read(&processes, "", pool)) {
         ka_host_warn(host, "memory_not_measured",
@@ -64,15 +58,11 @@ void ka_host_memory(ka_host *host)
                      "--memory and --process-memory say it.");
         return;
     }
-    ka_machine_read(&machine, "", pool);
-    ka_memory_read(&memory, "", pid, processes, NULL, 0, pool);
-    ka_cgroup_read(&cgroup, "", pid, pool);
-    ka_memory_others_read(&others, "", processes, &memory, cgroup.version,
-                          pool);
-    ka_memory_budget_make(&budget, &machine, &cgroup, &memory, &others,
-                          KA_MEMORY_HEADROOM, pool);
-    if (budget.n && budget.bytes > 0) {
-        set(host, KA_FACT_MEMORY, budget.bytes, budget_origin(&budget, pool));
+    ka_site_look(site, host->httpd, "", processes, NULL, pool);
+    host->site = site;
+    if (site->budget.n && site->budget.bytes > 0) {
+        set(host, KA_FACT_MEMORY, site->budget.bytes,
+            budget_origin(&site->budget, pool));
     }
-    set_process(host, &memory);
+    set_process(host, &site->memory);
 }

@@ -6,6 +6,7 @@
 #include <apr_strings.h>
 #include <apr_time.h>
 
+#include "../host/site.h"
 #include "doctor.h"
 #include "output.h"
 #include "say.h"
@@ -15,75 +16,38 @@ static const ka_limits_query nothing_known = {.listen_backlog = -1,
                                               .max_request_workers = -1};
 
 /* Its configuration, as far as it can be found. */
-static void inspect(ka_doctor_httpd *out, const char *root, apr_pool_t *pool)
+static const ka_httpd *inspect(ka_doctor_httpd *out, const char *root,
+                               apr_pool_t *pool)
 {
     ka_httpd_options how = {.root = root};
     ka_httpd *httpd = NULL;
 
     out->mpm = KA_MPM_UNKNOWN;
     ka_httpd_inspect(&httpd, out->instance, &how, pool);
-    out->missing = httpd ? httpd->missing : out->instance->missing;
-    if (httpd && httpd->server) {
+    out->missing = httpd->missing;
+    if (httpd->server) {
         out->mpm = (ka_mpm)httpd->server->mpm;
         out->mpm_origin = httpd->server->mpm_origin;
         out->settings = httpd->server->settings;
     }
-}
-
-static int64_t setting(const ka_doctor_httpd *h, ka_setting_id id)
-{
-    const ka_fact *fact = &h->settings.facts[id];
-
-    return fact->known ? fact->value : -1;
-}
-
-/* What the limits are held against. */
-static ka_limits_query query_of(const ka_doctor_httpd *h)
-{
-    ka_limits_query query = nothing_known;
-    int64_t threads = setting(h, KA_SETTING_THREADS_PER_CHILD);
-    int64_t factor = setting(h, KA_SETTING_ASYNC_FACTOR);
-
-    query.listen_backlog = setting(h, KA_SETTING_LISTEN_BACKLOG);
-    if (h->mpm == KA_MPM_PREFORK || h->mpm == KA_MPM_WORKER) {
-        query.max_request_workers = setting(h, KA_SETTING_MAX_REQUEST_WORKERS);
-    }
-    if (h->mpm == KA_MPM_PREFORK) {
-        query.connections_per_child = 1;
-    }
-    else if (threads > 0 && threads < INT32_MAX) {
-        query.connections_per_child =
-            threads *
-            (h->mpm == KA_MPM_EVENT && factor > 0 && factor < INT32_MAX
-                 ? 1 + factor
-                 : 1);
-    }
-    return query;
+    return httpd;
 }
 
 static void look_at(ka_doctor_httpd *out, const char *root,
                     const ka_httpd_instance *instance,
-                    const apr_array_header_t *processes,
-                    const ka_machine *machine, apr_pool_t *pool)
+                    const apr_array_header_t *processes, apr_pool_t *pool)
 {
-    int pid = instance->pid;
-    ka_limits_query query;
-    ka_limits limits;
+    ka_site site;
 
     out->instance = instance;
     out->label = ka_httpd_label(instance, pool);
-    inspect(out, root, pool);
-    query = query_of(out);
-    ka_memory_read(&out->memory, root, pid, processes, NULL, 0, pool);
-    ka_cgroup_read(&out->cgroup, root, pid, pool);
-    ka_memory_others_read(&out->others, root, processes, &out->memory,
-                          out->cgroup.version, pool);
-    ka_memory_budget_make(&out->budget, machine, &out->cgroup, &out->memory,
-                          &out->others, KA_MEMORY_HEADROOM, pool);
+    ka_site_look(&site, inspect(out, root, pool), root, processes, NULL, pool);
+    out->memory = site.memory;
+    out->others = site.others;
+    out->cgroup = site.cgroup;
+    out->budget = site.budget;
+    out->limits = site.limit_table;
     out->fits = ka_memory_children(&out->memory, out->budget.bytes);
-    ka_limits_read(&limits, root, &query, &out->memory, processes, &out->cgroup,
-                   pool);
-    ka_limits_judge(&out->limits, &limits, pool);
 }
 
 /* The host's own rows, which are the same with and without an httpd. */
@@ -139,7 +103,7 @@ void ka_doctor_read(ka_doctor *out, const char *root, apr_pool_t *pool)
     for (i = 0; i < httpds->nelts; i++) {
         look_at(&out->httpds[i], root,
                 &APR_ARRAY_IDX(httpds, i, const ka_httpd_instance), processes,
-                &out->machine, pool);
+                pool);
     }
     look_at_host(out, root, processes, pool);
 }

@@ -1,5 +1,5 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE. */
-#include "decide.h"
+#include "rules.h"
 
 #include <apr_strings.h>
 
@@ -57,6 +57,17 @@ static void fill_answers(ka_decision *d)
     }
 }
 
+/* R5: what event would need, where idle connections hold workers now. */
+static void fill_alternative(ka_decision *d)
+{
+    ka_report *r = d->report;
+
+    if (r->answer_n == 1 && r->answers[0].supply.holds_idle) {
+        r->alternative = apr_palloc(d->pool, sizeof(*r->alternative));
+        *r->alternative = ka_answer_beside(d, KA_MPM_EVENT);
+    }
+}
+
 static void close_arrays(ka_decision *d)
 {
     ka_report *r = d->report;
@@ -87,6 +98,7 @@ apr_status_t ka_advise(ka_report *report, const ka_extra *extra,
     fill_classic(&d);
     ka_judge_confidence(&d);
     fill_answers(&d);
+    fill_alternative(&d);
     if (!report->verdict.refused) {
         for (i = 0; i < report->answer_n; i++) {
             ka_advise_directives(&d, &report->answers[i]);
@@ -96,5 +108,6 @@ apr_status_t ka_advise(ka_report *report, const ka_extra *extra,
     ka_judge_verdict(&d);
     ka_advise_warnings(&d);
     close_arrays(&d);
+    ka_judge_rules(&d);
     return APR_SUCCESS;
 }

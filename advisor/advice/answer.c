@@ -149,10 +149,11 @@ static void fill_block(const ka_decision *d, ka_mpm_answer *answer)
     }
 }
 
-ka_mpm_answer ka_answer(const ka_decision *d, ka_mpm mpm)
+static ka_mpm_answer answer_with(const ka_decision *d, ka_mpm mpm,
+                                 ka_supply supply)
 {
     const ka_report *report = d->report;
-    ka_mpm_answer answer = {.mpm = mpm, .supply = supply_of(d, mpm)};
+    ka_mpm_answer answer = {.mpm = mpm, .supply = supply};
     ka_choice_options options = {
         .delta = d->options->delta,
         .now_us = report->timeout_us,
@@ -164,4 +165,18 @@ ka_mpm_answer ka_answer(const ka_decision *d, ka_mpm mpm)
                               &answer.supply, &options);
     fill_block(d, &answer);
     return answer;
+}
+
+ka_mpm_answer ka_answer(const ka_decision *d, ka_mpm mpm)
+{
+    return answer_with(d, mpm, supply_of(d, mpm));
+}
+
+ka_mpm_answer ka_answer_beside(const ka_decision *d, ka_mpm mpm)
+{
+    ka_supply supply = supply_of(d, mpm);
+
+    supply.process_bytes = -1;
+    supply.shared_bytes = 0;
+    return answer_with(d, mpm, supply);
 }

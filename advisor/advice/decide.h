@@ -64,6 +64,10 @@ ka_fit ka_fit_of(const ka_report *report, size_t timeout,
 /** The numbers of one MPM, side that does not run out of workers. */
 ka_mpm_answer ka_answer(const ka_decision *d, ka_mpm mpm);
 
+/** The same of an MPM that is not the present one: memory of its processes is
+ * not known, and no size of it is compared with the memory there is. */
+ka_mpm_answer ka_answer_beside(const ka_decision *d, ka_mpm mpm);
+
 /** Confidence of the whole, why it is not high, and refusal. */
 void ka_judge_confidence(ka_decision *d);
 

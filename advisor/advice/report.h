@@ -58,7 +58,24 @@ typedef struct ka_advice {
 typedef struct ka_warning {
     const char *id;   /* stable, snake_case */
     const char *text; /* sentences */
+    const char *rule; /* "R1" ... that it comes from; NULL: none */
 } ka_warning;
+
+typedef enum ka_rule_state {
+    KA_RULE_QUIET,  /* judged, and nothing to say */
+    KA_RULE_SPEAKS, /* advice or a warning comes from it */
+    KA_RULE_UNKNOWN /* what it is judged on is not known */
+} ka_rule_state;
+
+/* What became of a rule of operating httpd (rules.h). */
+typedef struct ka_finding {
+    const char *rule;  /* "R1" ... "R18" */
+    const char *title; /* the rule, in a few words */
+    ka_rule_state state;
+    const char *text;  /* where it speaks, or what is missing; NULL: quiet */
+} ka_finding;
+
+#define KA_RULES 18
 
 /* The model's answer for one MPM. */
 typedef struct ka_mpm_answer {
@@ -113,10 +130,15 @@ typedef struct ka_report {
 
     ka_mpm_answer *answers;     /* one if the MPM is known, else all three */
     size_t answer_n;
+    ka_mpm_answer *alternative; /* event, beside an MPM whose idle connections
+                                   hold workers; NULL: not asked.  Its memory
+                                   of processes is not known: what was measured
+                                   is the present MPM's */
     ka_advice *advice;
     size_t advice_n;
     ka_warning *warnings;
     size_t warning_n;
+    ka_finding findings[KA_RULES];
     const char **next;          /* what to do next, a sentence each */
     size_t next_n;
 

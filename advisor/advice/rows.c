@@ -46,4 +46,5 @@ void ka_advise_directives(ka_decision *d, const ka_mpm_answer *answer)
     if (answer->block_known) {
         ka_rows_block(&c);
     }
+    ka_rows_server(&c);
 }

@@ -30,4 +30,7 @@ void ka_rows_keepalive(const ka_row_context *c);
 /** The directives of the MPM's block. */
 void ka_rows_block(const ka_row_context *c);
 
+/** Directives of the server around it: ListenBacklog, EnableSendfile. */
+void ka_rows_server(const ka_row_context *c);
+
 #endif

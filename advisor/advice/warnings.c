@@ -1,6 +1,7 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE.
  * What an operator must know besides the rows: one table row per warning. */
 #include "group.h"
+#include "rules.h"
 
 #include <apr_strings.h>
 
@@ -274,25 +275,34 @@ static const char *warn_vhosts(const ka_decision *d)
 
 static const struct {
     const char *id;
+    const char *rule; /* of ADVICE's numbers; NULL: none */
     warn *find;
-} rows[] = {{"infeasible", warn_infeasible},
-            {"hosts_differ", ka_warn_hosts_differ},
-            {"host_facts_differ", ka_warn_host_facts},
-            {"hosts_refused", ka_warn_hosts_refused},
-            {"looks_proxied", warn_proxy},
-            {"bracket", warn_bracket},
-            {"no_service_times", warn_service},
-            {"http2_without_port", warn_http2},
-            {"little_reuse", warn_reuse},
-            {"connections_without_request", warn_no_request},
-            {"slow_clients", warn_slow},
-            {"own_traffic", warn_own},
-            {"lingering_close", warn_linger},
-            {"several_vhosts", warn_vhosts},
-            {"reload_closes_idle", warn_event_reload},
-            {"late_lines", warn_late},
-            {"clients_forgotten", warn_forgotten},
-            {"damaged_files", warn_damaged}};
+} rows[] = {{"infeasible", "R2", warn_infeasible},
+            {"workers_reached", "R7", ka_warn_workers_reached},
+            {"mod_php", "R5", ka_warn_mod_php},
+            {"idle_evicted", "R4", ka_warn_evicted},
+            {"limits", "R11", ka_warn_limits},
+            {"server_closes", "R11", ka_warn_closes},
+            {"utilisation", "R18", ka_warn_utilisation},
+            {"hosts_differ", NULL, ka_warn_hosts_differ},
+            {"host_facts_differ", NULL, ka_warn_host_facts},
+            {"hosts_refused", "R13", ka_warn_hosts_refused},
+            {"looks_proxied", "R1", warn_proxy},
+            {"bracket", "R13", warn_bracket},
+            {"no_service_times", "R13", warn_service},
+            {"http2_without_port", "R13", warn_http2},
+            {"little_reuse", "R14", warn_reuse},
+            {"tls", "R6", ka_warn_tls},
+            {"connections_per_child", "R9", ka_warn_per_child},
+            {"connections_without_request", "R12", warn_no_request},
+            {"slow_clients", "R15", warn_slow},
+            {"own_traffic", "R12", warn_own},
+            {"lingering_close", NULL, warn_linger},
+            {"several_vhosts", "R3", warn_vhosts},
+            {"reload_closes_idle", "R10", warn_event_reload},
+            {"late_lines", "R13", warn_late},
+            {"clients_forgotten", "R13", warn_forgotten},
+            {"damaged_files", "R13", warn_damaged}};
 
 void ka_advise_warnings(ka_decision *d)
 {
@@ -302,8 +312,8 @@ void ka_advise_warnings(ka_decision *d)
         const char *text = rows[i].find(d);
 
         if (text) {
-            *(ka_warning *)apr_array_push(d->warnings) =
-                (ka_warning){.id = rows[i].id, .text = text};
+            *(ka_warning *)apr_array_push(d->warnings) = (ka_warning){
+                .id = rows[i].id, .text = text, .rule = rows[i].rule};
         }
     }
 }

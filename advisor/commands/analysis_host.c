@@ -33,7 +33,8 @@ void ka_host_warn(ka_host *host, const char *id, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    *warning = (ka_warning){id, apr_pvsprintf(host->pool, format, args)};
+    *warning = (ka_warning){
+        .id = id, .text = apr_pvsprintf(host->pool, format, args)};
     va_end(args);
 }
 

@@ -190,6 +190,7 @@ void ka_live_profile(ka_profile *out, const ka_live *live, apr_pool_t *pool)
     memcpy(out->closes, &live->total->counter[KA_COUNTER_CLOSE],
            sizeof(out->closes));
     out->no_request = out->closes[KA_REASON_NO_REQUEST];
+    out->dropped_requests = live->total->counter[KA_COUNTER_DROPPED_REQUEST];
     fill_protocols(out, live);
     out->addresses = count_addresses(live, pool);
     fill_connections(out, live);

@@ -69,6 +69,7 @@ typedef struct ka_profile {
                                 by reason; clients and addresses only of the
                                 recent connections (0: not known) */
     uint64_t closes[KA_REASON_N]; /* with live */
+    uint64_t dropped_requests; /* with live: sent on connections evicted */
     uint64_t no_request;     /* connections without a request (408, 400); not
                                 in total.requests */
     uint64_t tls;            /* requests that the log says came over TLS */

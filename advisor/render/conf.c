@@ -374,6 +374,25 @@ static void block(ka_conf *c, const ka_mpm_answer *answer)
     }
 }
 
+/* Directives around the block, where they change. */
+static void around(ka_conf *c)
+{
+    static const char *const names[] = {"ListenBacklog", "EnableSendfile"};
+    size_t i, k;
+
+    for (k = 0; k < sizeof(names) / sizeof(names[0]); k++) {
+        for (i = 0; i < c->report->advice_n; i++) {
+            const ka_advice *a = &c->report->advice[i];
+
+            if (a->change && a->to && !a->vhost &&
+                !strcmp(a->directive, names[k])) {
+                directive(c, 0, names[k], a->to, a->because);
+                break;
+            }
+        }
+    }
+}
+
 static void mpm_section(ka_conf *c, const ka_mpm_answer *answer)
 {
     blank(c);
@@ -441,6 +460,7 @@ apr_status_t ka_render_conf(FILE *out, const ka_report *report,
     }
     blank(&c);
     keepalive(&c, 0, report->answer_n ? report->answers : NULL, true);
+    around(&c);
     for (i = 0; i < report->answer_n; i++) {
         mpm_section(&c, &report->answers[i]);
     }

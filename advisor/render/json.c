@@ -235,101 +235,38 @@ static json_t *choice(const ka_report *report, const ka_mpm_answer *answer)
         ka_doc_number(c->reuse_cap));
 }
 
+static json_t *answer_json(const ka_report *report,
+                           const ka_mpm_answer *answer, apr_pool_t *pool)
+{
+    return json_pack("{s:s, s:o, s:o, s:o, s:o}", "mpm",
+                     ka_mpm_name(answer->mpm), "choice",
+                     choice(report, answer), "block", block(answer), "needs",
+                     ka_doc_text(answer->needs, pool), "fits",
+                     fits(report, answer));
+}
+
 static json_t *answers(const ka_report *report, apr_pool_t *pool)
 {
     json_t *array = json_array();
     size_t i;
 
     for (i = 0; i < report->answer_n; i++) {
-        const ka_mpm_answer *answer = &report->answers[i];
-
-        json_array_append_new(array, json_pack("{s:s, s:o, s:o, s:o, s:o}",
-                                               "mpm", ka_mpm_name(answer->mpm),
-                                               "choice", choice(report, answer),
-                                               "block", block(answer), "needs",
-                                               ka_doc_text(answer->needs, pool),
-                                               "fits", fits(report, answer)));
+        json_array_append_new(array,
+                              answer_json(report, &report->answers[i], pool));
     }
     return array;
 }
 
-/* ---- advice and what goes with it ------------------------------------------
- */
-
-static json_t *evidence(const ka_advice *advice, apr_pool_t *pool)
-{
-    json_t *object = json_object();
-    size_t i;
-
-    for (i = 0; i < advice->evidence_n && i < KA_EVIDENCE_MAX; i++) {
-        const ka_evidence *e = &advice->evidence[i];
-
-        json_object_set_new(object, e->name,
-                            e->is_text ? ka_doc_text(e->text, pool)
-                                       : ka_doc_number(e->number));
-    }
-    return object;
-}
-
-static json_t *advice_json(const ka_advice *a, apr_pool_t *pool)
-{
-    return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:s, s:o}", "rule",
-        ka_doc_text(a->rule, pool), "mpm",
-        a->mpm < KA_MPM_N ? json_string(ka_mpm_name(a->mpm)) : json_null(),
-        "directive", ka_doc_text(a->directive, pool), "vhost",
-        ka_doc_text(a->vhost, pool), "from", ka_doc_text(a->from, pool), "to",
-        ka_doc_text(a->to, pool), "change", (int)a->change, "because",
-        ka_doc_text(a->because, pool), "evidence", evidence(a, pool),
-        "confidence", ka_confidence_name(a->confidence), "applies",
-        ka_doc_text(a->applies, pool));
-}
-
-static json_t *advice(const ka_report *report, apr_pool_t *pool)
+/* What other MPMs would need. */
+static json_t *alternatives(const ka_report *report, apr_pool_t *pool)
 {
     json_t *array = json_array();
-    size_t i;
 
-    for (i = 0; i < report->advice_n; i++) {
-        json_array_append_new(array, advice_json(&report->advice[i], pool));
+    if (report->alternative) {
+        json_array_append_new(array,
+                              answer_json(report, report->alternative, pool));
     }
     return array;
-}
-
-static json_t *warnings(const ka_report *report, apr_pool_t *pool)
-{
-    json_t *array = json_array();
-    size_t i;
-
-    for (i = 0; i < report->warning_n; i++) {
-        json_array_append_new(
-            array, json_pack("{s:o, s:o}", "id",
-                             ka_doc_text(report->warnings[i].id, pool), "text",
-                             ka_doc_text(report->warnings[i].text, pool)));
-    }
-    return array;
-}
-
-static json_t *next_steps(const ka_report *report, apr_pool_t *pool)
-{
-    json_t *array = json_array();
-    size_t i;
-
-    for (i = 0; i < report->next_n; i++) {
-        json_array_append_new(array, ka_doc_text(report->next[i], pool));
-    }
-    return array;
-}
-
-static json_t *verdict(const ka_report *report, apr_pool_t *pool)
-{
-    return json_pack("{s:o, s:b, s:s, s:o, s:b}", "text",
-                     ka_doc_text(report->verdict.text, pool), "change_advised",
-                     (int)report->verdict.change_advised, "confidence",
-                     ka_confidence_name(report->verdict.confidence),
-                     "confidence_why",
-                     ka_doc_text(report->verdict.confidence_why, pool),
-                     "refused", (int)report->verdict.refused);
 }
 
 /* ---- the document ----------------------------------------------------------
@@ -343,7 +280,7 @@ static bool add_report(json_t *object, const ka_report *report,
     const ka_formula *other =
         report->profile->bracket ? &report->formula_high : NULL;
     json_t *body = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "host",
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "host",
         ka_doc_text(report->host, pool), "source", ka_doc_source(report, pool),
         "traffic", ka_doc_traffic(report, pool), "server",
         server(report->server, pool), "unknown", unknown(report->server, pool),
@@ -351,11 +288,13 @@ static bool add_report(json_t *object, const ka_report *report,
         ka_doc_formula(&report->formula, other, report->formula_rule,
                        report->why_it_differs, pool),
         "timeouts", timeouts(report), "answers", answers(report, pool),
-        "advice", advice(report, pool), "warnings", warnings(report, pool),
-        "next", next_steps(report, pool), "verdict", verdict(report, pool));
-    bool added = body && json_object_update(object, body) == 0;
+        "alternatives", alternatives(report, pool));
+    json_t *decisions = ka_doc_decisions(report, pool);
+    bool added = body && decisions && json_object_update(object, body) == 0 &&
+                 json_object_update(object, decisions) == 0;
 
     json_decref(body);
+    json_decref(decisions);
     return added;
 }
 

@@ -41,6 +41,9 @@ json_t *ka_doc_source(const ka_report *report, apr_pool_t *pool);
 /** `traffic`: rates, connections, gaps, service, held, classes, vhosts. */
 json_t *ka_doc_traffic(const ka_report *report, apr_pool_t *pool);
 
+/** `advice`, `warnings`, `rules`, `next` and `verdict`, in one object. */
+json_t *ka_doc_decisions(const ka_report *report, apr_pool_t *pool);
+
 /** `formula`; `high` is the other side of a bracket, NULL without one. */
 json_t *ka_doc_formula(const ka_formula *f, const ka_formula *high,
                        const char *rule, const char *why, apr_pool_t *pool);

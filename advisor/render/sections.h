@@ -22,6 +22,12 @@ void ka_section_source(ka_page *page, const ka_report *report, bool verbose);
 /* The proposed directives, one table for each MPM answered. */
 void ka_section_advice(ka_page *page, const ka_report *report, bool verbose);
 
+/* What event would need, beside an MPM whose idle connections hold workers. */
+void ka_section_mpm(ka_page *page, const ka_report *report);
+
+/* The rules R1 to R18, and what became of each. */
+void ka_section_rules(ka_page *page, const ka_report *report);
+
 /* Every timeout beside every other. */
 void ka_section_what_if(ka_page *page, const ka_report *report, bool verbose);
 

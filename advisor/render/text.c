@@ -77,10 +77,14 @@ apr_status_t ka_render_text(FILE *out, const ka_report *report,
         ka_section_advice(&page, report, options->verbose);
     }
     ka_section_what_if(&page, report, options->verbose);
+    ka_section_mpm(&page, report);
     ka_section_classic(&page, report);
     ka_section_traffic(&page, report, options->verbose);
     ka_section_source(&page, report, options->verbose);
     warnings(&page, report);
+    if (options->verbose) {
+        ka_section_rules(&page, report);
+    }
     next_steps(&page, report);
     return ka_page_end(&page);
 }

@@ -175,10 +175,12 @@ static ka_warning fixture_warnings[] = {
     {"several_vhosts",
      "Several virtual hosts: httpd takes KeepAliveTimeout from the first "
      "virtual host of the address and port unless the virtual host that "
-     "serves the request sets its own (R3)."},
+     "serves the request sets its own (R3).",
+     "R3"},
     {"slow_clients",
      "Slow clients (R15): 88 requests took over a second for bytes sent at "
-     "under 100 kB/s, and they hold 4.8% of all busy worker time."}};
+     "under 100 kB/s, and they hold 4.8% of all busy worker time.",
+     "R15"}};
 
 /* ---- reports
  * ----------------------------------------------------------------- */

@@ -15,9 +15,11 @@
 static ka_warning fixture_group_warnings[] = {
     {"hosts_differ",
      "One configuration fits some of these servers badly. Over twice the 14 "
-     "workers of the median server are needed by: web2.example.org 49."},
+     "workers of the median server are needed by: web2.example.org 49.",
+     NULL},
     {"hosts_refused", "These have too little data for advice of their own: "
-                      "web3.example.org. What there is counts for the group."}};
+                      "web3.example.org. What there is counts for the group.",
+                      "R13"}};
 
 /* A server whose profile was read from a file. */
 static inline fixture *fixture_host(apr_pool_t *pool, const char *name)

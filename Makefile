@@ -194,13 +194,24 @@ check-load: deps
 FUZZ_SECONDS ?= 60
 FUZZ_SRC := $(wildcard test/fuzz/fuzz_*.c)
 FUZZ_BIN := $(FUZZ_SRC:%.c=$(BUILD)/fuzz/%)
-FUZZ_LIB := $(CORE_SRC) $(filter-out advisor/main.c,$(ADV_SRC))
+FUZZ_OBJ := $(LIB_OBJ:$(BUILD)/%=$(BUILD)/fuzz/%)
+FUZZ_CC   = clang $(STD) -O1 -g -MMD -MP -fno-sanitize-recover=all \
+            -DKA_VERSION='"$(VERSION)"' $(APR_CFLAGS) $(ADV_CFLAGS) \
+            -Imodules/core -Iadvisor
 
-$(BUILD)/fuzz/test/fuzz/%: test/fuzz/%.c $(FUZZ_LIB)
+$(BUILD)/fuzz/%.o: %.c
 	@mkdir -p $(@D)
-	clang $(STD) -O1 -g -fsanitize=fuzzer,address,undefined \
-	    -fno-sanitize-recover=all -DKA_VERSION='"$(VERSION)"' \
-	    $(APR_CFLAGS) $(ADV_CFLAGS) -Imodules/core -Iadvisor -o $@ $^ \
+	$(call SAY,CC)
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer-no-link,address,undefined -c -o $@ $<
+
+$(BUILD)/fuzz/libka.a: $(FUZZ_OBJ)
+	$(call SAY,AR)
+	$(Q)rm -f $@ && ar rcsT $@ $^
+
+$(BUILD)/fuzz/test/fuzz/fuzz_%: $(BUILD)/fuzz/test/fuzz/fuzz_%.o \
+                                $(BUILD)/fuzz/libka.a
+	$(call SAY,LD)
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $^ \
 	    $(APR_LIBS) $(ADV_LIBS)
 
 fuzz: deps
@@ -241,4 +252,4 @@ clean:
 	rm -rf $(BUILD)
 
 -include $(CORE_OBJ:.o=.d) $(ADV_OBJ:.o=.d) $(UNIT_BIN:=.d) \
-         $(KASTATS_OBJ:.o=.d)
+         $(KASTATS_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d)

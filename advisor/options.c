@@ -72,7 +72,8 @@ static const char *set_flag(ka_options *options, const char *value, int detail)
     bool *const places[] = {&options->check,   &options->quiet,
                             &options->verbose, &options->legacy_names,
                             &options->help,    &options->version,
-                            &options->connections, &options->insecure};
+                            &options->connections, &options->insecure,
+                            &options->diff};
 
     (void)value;
     *places[detail] = true;
@@ -311,6 +312,9 @@ static const option_row option_rows[] = {
      "with --output conf: names of httpd 2.2 (MaxClients ...)"},
     {"connections", 0, NULL, SHOW, set_flag, 6,
      "of a segment: the recent connections, one by one"},
+    {"diff", 0, NULL, ADVISE, set_flag, 8,
+     "advice as a unified diff of the configuration's own files, which stay as "
+     "they are: with --httpd-config FILE, or without SOURCE"},
     {"check", 0, NULL, ADVISE, set_flag, 0,
      "exit with status 3 if a change is advised"},
     {"quiet", 'q', NULL, KA_COMMAND_ALL, set_flag, 1,

@@ -52,6 +52,7 @@ typedef struct ka_options {
     const char *token_file, *ca_file; /* Prometheus; NULL: none */
     bool insecure;           /* Prometheus: any certificate will do */
     bool check, quiet, verbose, legacy_names, help, version, connections;
+    bool diff;               /* advise: edits of the configuration's files */
     apr_pool_t *pool;      /* of what the setters keep */
     const char **sources;
     size_t source_n;

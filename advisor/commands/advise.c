@@ -4,6 +4,7 @@
 
 #include "../advice/advise.h"
 #include "analysis_host.h"
+#include "diff.h"
 #include "group.h"
 #include "output.h"
 #include "say.h"
@@ -31,8 +32,11 @@ int ka_command_advise(const ka_options *options, apr_pool_t *pool)
     ka_analysis *analysis = apr_palloc(pool, sizeof(*analysis));
     ka_host *host = apr_pcalloc(pool, sizeof(*host));
     const char *error = NULL;
-    int status;
+    int status = options->diff ? ka_diff_usage(options, pool) : KA_EXIT_DONE;
 
+    if (status != KA_EXIT_DONE) {
+        return status;
+    }
     if (options->source_n == 0 || options->httpd_config) {
         status = ka_host_complete(host, options, pool);
         if (status != KA_EXIT_DONE) {
@@ -47,8 +51,10 @@ int ka_command_advise(const ka_options *options, apr_pool_t *pool)
     if (host->httpd) {
         ka_host_report(&analysis->report, host);
     }
-    status = ka_result_write(options, renderers[options->output],
-                             &analysis->report, pool);
+    status = options->diff
+                 ? ka_diff_write(host, &analysis->report)
+                 : ka_result_write(options, renderers[options->output],
+                                   &analysis->report, pool);
     if (status == KA_EXIT_DONE && host->httpd &&
         options->output == KA_OUTPUT_CONF && options->output_file) {
         status = ka_host_test(host, options->output_file);

@@ -1,7 +1,22 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE. */
 #include "rules.h"
 
+#include <string.h>
 #include <apr_strings.h>
+
+bool ka_report_restarts(const ka_report *report)
+{
+    size_t i;
+
+    for (i = 0; i < report->advice_n; i++) {
+        const ka_advice *a = &report->advice[i];
+
+        if (a->change && a->applies && !strcmp(a->applies, "restart")) {
+            return true;
+        }
+    }
+    return false;
+}
 
 const char *ka_confidence_name(ka_confidence confidence)
 {

@@ -88,6 +88,12 @@ typedef struct ka_mpm_answer {
     const char *needs; /* what block or fits would need; NULL if nothing */
 } ka_mpm_answer;
 
+/* Something to do. */
+typedef struct ka_step {
+    const char *text;    /* a sentence */
+    const char *command; /* to type, or to put into a file; NULL: none */
+} ka_step;
+
 typedef struct ka_report {
     int64_t generated_us; /* us since the epoch */
     const char *version;
@@ -142,6 +148,12 @@ typedef struct ka_report {
     const char **next;          /* what to do next, a sentence each */
     size_t next_n;
 
+    /* How the configuration that is written comes into force on this server,
+     * and how the present one comes back; apply_n 0: no server is known. */
+    const ka_step *apply;
+    size_t apply_n;
+    ka_step go_back;
+
     struct {
         const char *text;       /* one or two sentences */
         bool change_advised;
@@ -150,5 +162,8 @@ typedef struct ka_report {
         bool refused;           /* too little data for advice */
     } verdict;
 } ka_report;
+
+/** Whether a change that is advised needs a full restart. */
+bool ka_report_restarts(const ka_report *report);
 
 #endif

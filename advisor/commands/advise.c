@@ -4,6 +4,7 @@
 
 #include "../advice/advise.h"
 #include "analysis_host.h"
+#include "conf.h"
 #include "diff.h"
 #include "group.h"
 #include "output.h"
@@ -27,8 +28,7 @@ int ka_command_advise(const ka_options *options, apr_pool_t *pool)
 {
     static ka_render_fn *const renderers[] = {
         [KA_OUTPUT_TEXT] = ka_render_text,
-        [KA_OUTPUT_JSON] = ka_render_json,
-        [KA_OUTPUT_CONF] = ka_render_conf};
+        [KA_OUTPUT_JSON] = ka_render_json};
     ka_analysis *analysis = apr_palloc(pool, sizeof(*analysis));
     ka_host *host = apr_pcalloc(pool, sizeof(*host));
     const char *error = NULL;
@@ -51,13 +51,15 @@ int ka_command_advise(const ka_options *options, apr_pool_t *pool)
     if (host->httpd) {
         ka_host_report(&analysis->report, host);
     }
-    status = options->diff
-                 ? ka_diff_write(host, &analysis->report)
-                 : ka_result_write(options, renderers[options->output],
-                                   &analysis->report, pool);
-    if (status == KA_EXIT_DONE && host->httpd &&
-        options->output == KA_OUTPUT_CONF && options->output_file) {
-        status = ka_host_test(host, options->output_file);
+    if (options->diff) {
+        status = ka_diff_write(host, &analysis->report);
+    }
+    else if (options->output == KA_OUTPUT_CONF) {
+        status = ka_conf_write(host, options, &analysis->report, pool);
+    }
+    else {
+        status = ka_result_write(options, renderers[options->output],
+                                 &analysis->report, pool);
     }
     if (status == KA_EXIT_DONE && options->check &&
         analysis->report.verdict.change_advised) {

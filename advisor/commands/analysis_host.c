@@ -372,25 +372,3 @@ void ka_host_report(ka_report *report, const ka_host *host)
     report->found = (const char *const *)host->found->elts;
     report->found_n = (size_t)host->found->nelts;
 }
-
-int ka_host_test(const ka_host *host, const char *file)
-{
-    const char *complaint;
-    apr_status_t rv =
-        ka_httpd_test_include(&complaint, host->httpd, file, host->pool);
-
-    if (rv == APR_EINVAL) {
-        ka_say(host->pool,
-               "%s is written, but httpd refuses its configuration with it "
-               "included at the end: %s",
-               file, complaint);
-        return KA_EXIT_FAILED;
-    }
-    if (!rv && !host->options.quiet) {
-        ka_say(host->pool,
-               "%s: httpd -t accepts the configuration with it included at "
-               "the end",
-               file);
-    }
-    return KA_EXIT_DONE;
-}

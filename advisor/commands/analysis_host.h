@@ -42,13 +42,6 @@ int ka_host_complete(ka_host *host, const ka_options *options,
 /** Adds what was found, and warnings, to a report that is complete. */
 void ka_host_report(ka_report *report, const ka_host *host);
 
-/**
- * Asks httpd whether its configuration holds with a file of advice, and says
- * the answer on stderr; nothing if it cannot be asked.
- * @return KA_EXIT_DONE; KA_EXIT_FAILED if it does not hold
- */
-int ka_host_test(const ka_host *host, const char *file);
-
 /* Parts of ka_host_complete, each in a file of its own. */
 
 /** A sentence of what was found. */

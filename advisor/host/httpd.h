@@ -84,6 +84,14 @@ apr_status_t ka_httpd_test_include(const char **complaint,
                                    apr_pool_t *pool);
 
 /**
+ * The binary and the arguments that choose this configuration: what follows
+ * them (-t, -k graceful) is about this server.
+ * @return of const char *; empty if no binary is known
+ */
+apr_array_header_t *ka_httpd_command_line(const ka_httpd *httpd,
+                                          apr_pool_t *pool);
+
+/**
  * What `-V` would say, from the texts in a binary.  Pure.
  * @return false if these are not httpd's
  */

@@ -207,13 +207,25 @@ static void ask_dump(ka_httpd_inspection *in)
     }
 }
 
+apr_array_header_t *ka_httpd_command_line(const ka_httpd *httpd,
+                                          apr_pool_t *pool)
+{
+    ka_httpd asked = *httpd;
+    const ka_httpd_options options = {
+        .root = "", .config_file = httpd->instance ? NULL : httpd->config_file};
+    const ka_httpd_inspection in = {.httpd = &asked, .options = &options,
+                                    .pool = pool};
+
+    return httpd->binary ? command_line(&in)
+                         : apr_array_make(pool, 1, sizeof(const char *));
+}
+
 apr_status_t ka_httpd_test_include(const char **complaint,
                                    const ka_httpd *httpd, const char *file,
                                    apr_pool_t *pool)
 {
     ka_httpd asked = *httpd;
-    const ka_httpd_options options = {
-        .root = "", .config_file = httpd->instance ? NULL : httpd->config_file};
+    const ka_httpd_options options = {.root = ""};
     ka_httpd_inspection in = {.httpd = &asked, .options = &options,
                               .pool = pool};
     apr_array_header_t *argv;
@@ -226,7 +238,7 @@ apr_status_t ka_httpd_test_include(const char **complaint,
     }
     asked.missing = apr_array_make(pool, 1, sizeof(const char *));
     in.environment = apr_table_copy(pool, httpd->environment);
-    argv = command_line(&in);
+    argv = ka_httpd_command_line(httpd, pool);
     push(argv, "-c", apr_psprintf(pool, "Include \"%s\"", real));
     push(argv, NULL, "-t");
     if (ask(&in, argv, &shown)) {

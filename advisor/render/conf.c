@@ -147,34 +147,50 @@ static void inputs(const ka_conf *c)
     }
 }
 
-static bool needs_restart(const ka_report *report)
+/* Not wrapped: it is to be copied. */
+static void command(const ka_conf *c, const char *text)
 {
-    size_t i;
+    text = ka_words_clean(c->pool, text, false);
+    comment_line(c, 0, KA_CONF_MORE "       ", text, strlen(text));
+}
 
-    for (i = 0; i < report->advice_n; i++) {
-        const ka_advice *a = &report->advice[i];
-
-        if (a->change && a->applies && !strcmp(a->applies, "restart")) {
-            return true;
-        }
+static void step(const ka_conf *c, const char *lead, const char *number,
+                 const ka_step *s)
+{
+    ka_conf_comment(c, 0, lead, apr_pstrcat(c->pool, number, s->text, NULL));
+    if (s->command) {
+        command(c, s->command);
     }
-    return false;
 }
 
 static void how_to_apply(const ka_conf *c)
 {
-    ka_conf_comment(c, 0, "Apply:    ",
-                    "1. Include this file behind the present KeepAlive and MPM "
-                    "directives, which can stay: the last one counts.");
-    ka_conf_comment(c, 0, "          ",
-                    "2. Check: httpd -t (apache2ctl -t on Debian).");
-    ka_conf_comment(c, 0, "          ",
-                    needs_restart(c->report)
-                        ? "3. Stop and start httpd: a reload does not change "
-                          "ServerLimit and ThreadLimit."
-                        : "3. Reload: httpd -k graceful.");
-    ka_conf_comment(c, 0,
-                    "Go back:  ", "take the Include out again, then 2 and 3.");
+    static const ka_step generic[] = {
+        {"Include this file behind the present KeepAlive and MPM directives, "
+         "which can stay: the last one counts.",
+         NULL},
+        {"Check: httpd -t (apache2ctl -t on Debian).", NULL},
+        {"Reload: httpd -k graceful.", NULL}};
+    static const ka_step stop = {"Stop and start httpd: a reload does not "
+                                 "change ServerLimit and ThreadLimit.",
+                                 NULL};
+    static const ka_step back = {"take the Include out again, then 2 and 3.",
+                                 NULL};
+    const ka_report *report = c->report;
+    bool known = report->apply_n > 0;
+    size_t n = known ? report->apply_n : sizeof(generic) / sizeof(generic[0]);
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        const ka_step *s = known ? &report->apply[i] : &generic[i];
+
+        if (!known && i == n - 1 && ka_report_restarts(report)) {
+            s = &stop;
+        }
+        step(c, i ? KA_CONF_MORE : KA_CONF_APPLY,
+             apr_psprintf(c->pool, "%d. ", (int)i + 1), s);
+    }
+    step(c, KA_CONF_BACK, "", known ? &report->go_back : &back);
     ka_conf_comment(
         c, 0, "Note:     ",
         "a <VirtualHost> that sets one of these itself keeps its own "
@@ -192,7 +208,7 @@ static void head(const ka_conf *c)
         "httpd-mpm.conf: keep-alive and MPM settings for the traffic "
         "below");
     ka_conf_comment(c, 0, "",
-                    apr_psprintf(c->pool, "Written by kaadvisor %s%s%s",
+                    apr_psprintf(c->pool, KA_CONF_WRITTEN " %s%s%s",
                                  report->version ? report->version : "",
                                  when ? " on " : "", when ? when : ""));
     blank_comment(c);

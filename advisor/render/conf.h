@@ -10,6 +10,12 @@
 
 #define KA_CONF_WIDTH 78
 
+/* Leads of lines in the head. */
+#define KA_CONF_WRITTEN "Written by kaadvisor"
+#define KA_CONF_APPLY "Apply:    "
+#define KA_CONF_BACK "Go back:  "
+#define KA_CONF_MORE "          " /* goes on */
+
 typedef struct ka_conf {
     FILE *out;
     apr_pool_t *pool;

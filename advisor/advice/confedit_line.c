@@ -50,10 +50,34 @@ static const char *behind_name(const ka_conf_line *line,
     return at + n;
 }
 
+/* The line says what the tree has: a macro's has `$name` in it.  What ${NAME}
+ * stands for is not compared. */
+static bool says(const char *joined, const ka_cfg_node *node,
+                 apr_pool_t *pool)
+{
+    const apr_array_header_t *own, *wanted;
+    int i;
+
+    if (node->section || strstr(joined, "${")) {
+        return true;
+    }
+    ka_cfg_word(&joined, pool);
+    own = ka_cfg_words(joined, pool);
+    wanted = ka_cfg_words(node->args, pool);
+    for (i = 0; i < own->nelts && i < wanted->nelts; i++) {
+        if (strcmp(APR_ARRAY_IDX(own, i, const char *),
+                   APR_ARRAY_IDX(wanted, i, const char *))) {
+            return false;
+        }
+    }
+    return own->nelts == wanted->nelts;
+}
+
 bool ka_conf_line_of(ka_conf_line *out, const ka_confedit_work *work,
                      const ka_cfg_node *node)
 {
     ka_cfg_lines lines;
+    const char *joined;
 
     if (*node->file != '/') {
         return false;
@@ -65,14 +89,16 @@ bool ka_conf_line_of(ka_conf_line *out, const ka_confedit_work *work,
     ka_cfg_lines_init(&lines, out->text->bytes, out->text->length);
     do {
         out->start = lines.at;
-        if (!ka_cfg_line_next(&lines, work->pool)) {
+        joined = ka_cfg_line_next(&lines, work->pool);
+        if (!joined) {
             return false;
         }
     } while (lines.number < node->line);
     out->end = lines.at;
     out->first = lines.first;
     out->last = lines.number;
-    return lines.number == node->line && behind_name(out, node);
+    return lines.number == node->line && behind_name(out, node) &&
+           says(joined, node, work->pool);
 }
 
 const char *ka_conf_line_variable(const ka_conf_line *line, apr_pool_t *pool)

@@ -13,6 +13,8 @@
 typedef struct plan {
     const ka_httpd *httpd;
     const ka_keep *keep;
+    const char *seen; /* the file's path, as the server sees it; NULL: it is
+                         in a container, and the file is not */
     ka_apply_place place;
     ka_report *report;
     ka_mpm mpm;
@@ -166,7 +168,7 @@ static const char *available(const plan *p)
 
 static void enable(plan *p, const char *directory)
 {
-    const char *file = p->keep->path, *name = base_name(file);
+    const char *file = p->seen, *name = base_name(file);
     size_t n = strlen(name);
     const char *there, *link = "";
 
@@ -203,6 +205,14 @@ static void include(plan *p)
                    "already.",
              NULL);
     }
+    else if (!p->seen) {
+        push(p,
+             apr_psprintf(p->pool,
+                          "Bring this file into the container of pid %d, and "
+                          "include it at the end of %s there.",
+                          p->httpd->instance->pid, p->httpd->config_file),
+             NULL);
+    }
     else if (p->httpd->own && (directory = available(p)) != NULL) {
         enable(p, directory);
     }
@@ -210,7 +220,7 @@ static void include(plan *p)
         push(p,
              apr_psprintf(p->pool, "Put this line at the end of %s:",
                           p->httpd->config_file),
-             apr_psprintf(p->pool, "Include \"%s\"", p->keep->path));
+             apr_psprintf(p->pool, "Include \"%s\"", p->seen));
     }
     winners = p->httpd->own
                   ? ka_apply_winners(p->httpd->own, p->place.behind,
@@ -345,18 +355,30 @@ static ka_mpm mpm_of(const ka_httpd *httpd, const ka_report *report)
     return report->answer_n == 1 ? report->answers[0].mpm : KA_MPM_N;
 }
 
+/* Below the root of a container's files its own paths begin. */
+static const char *seen_by(const ka_httpd *httpd, const char *path)
+{
+    size_t n = strlen(httpd->files);
+
+    if (n && !strncmp(path, httpd->files, n) && path[n] == '/') {
+        return path + n;
+    }
+    return httpd->instance && httpd->instance->container ? NULL : path;
+}
+
 void ka_apply_plan(ka_report *report, const ka_httpd *httpd,
                    const ka_keep *keep, apr_pool_t *pool)
 {
     plan p = {.httpd = httpd,
               .keep = keep,
+              .seen = seen_by(httpd, keep->path),
               .report = report,
               .mpm = mpm_of(httpd, report),
               .steps = apr_array_make(pool, 4, sizeof(ka_step)),
               .pool = pool};
 
-    if (httpd->own) {
-        p.place = ka_apply_find(httpd->own, httpd->files, keep->path, pool);
+    if (httpd->own && p.seen) {
+        p.place = ka_apply_find(httpd->own, httpd->files, p.seen, pool);
     }
     include(&p);
     check(&p);

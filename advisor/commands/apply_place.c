@@ -61,6 +61,9 @@ static const char *names_it(const search *s, const ka_cfg_node *node)
     pattern = ka_root_join(s->own->server_root, ka_cfg_word(&args, s->pool),
                            s->pool);
     n = strlen(pattern);
+    while (n > 1 && pattern[n - 1] == '/') {
+        n--;
+    }
     if (apr_fnmatch_test(pattern)) {
         return apr_fnmatch(pattern, s->file, APR_FNM_PATHNAME | APR_FNM_PERIOD)
                    ? NULL

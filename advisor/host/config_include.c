@@ -109,6 +109,7 @@ static void include_path(including *in, const char *path, const inside *outer)
 {
     ka_cfg_reader *reader = in->reader;
     apr_array_header_t *names = NULL;
+    const char *slash;
     inside here = {.outer = outer, .depth = outer ? outer->depth + 1 : 1};
     ka_root_stat info;
     apr_status_t status =
@@ -127,9 +128,10 @@ static void include_path(including *in, const char *path, const inside *outer)
     if (status != APR_SUCCESS) {
         complain(in, path, status);
     }
+    slash = *path && path[strlen(path) - 1] == '/' ? "" : "/";
     for (i = 0; names && i < names->nelts && reader->lines_left > 0; i++) {
         include_path(in,
-                     apr_pstrcat(reader->pool, path, "/",
+                     apr_pstrcat(reader->pool, path, slash,
                                  APR_ARRAY_IDX(names, i, const char *), NULL),
                      &here);
     }

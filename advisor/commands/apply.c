@@ -302,6 +302,37 @@ static void restart(plan *p, const char *unit)
     }
 }
 
+/* Against what the configuration has: `from` of advice may not be known. */
+static bool changes(const plan *p, const ka_advice *a)
+{
+    ka_setting_id setting = ka_setting_find(a->directive);
+    const ka_fact *fact = setting == KA_SETTINGS
+                              ? NULL
+                              : &p->httpd->server->settings.facts[setting];
+    int64_t value;
+
+    return fact && fact->known &&
+                   ka_setting_value(&value, setting, a->to, p->pool)
+               ? value != fact->value
+               : a->change;
+}
+
+static bool needs_restart(const plan *p)
+{
+    size_t i;
+
+    for (i = 0; i < p->report->advice_n; i++) {
+        const ka_advice *a = &p->report->advice[i];
+
+        if (a->directive && a->to && a->applies &&
+            !strcmp(a->applies, "restart") &&
+            (a->mpm == p->mpm || a->mpm == KA_MPM_N) && changes(p, a)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void obey(plan *p)
 {
     const char *unit = unit_of(p);
@@ -310,7 +341,7 @@ static void obey(plan *p)
         push(p, "Start httpd: none runs with this configuration now.",
              by_apache2ctl(p) ? "apache2ctl start" : own(p, "-k start"));
     }
-    else if (ka_report_restarts(p->report)) {
+    else if (needs_restart(p)) {
         restart(p, unit);
     }
     else {

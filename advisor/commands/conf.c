@@ -82,28 +82,40 @@ static void say_unchecked(const writing *w)
     }
 }
 
-/* false, having been said: httpd refuses it, and it is kept aside. */
-static bool accepted(const writing *w, ka_result_file *file)
+/* httpd refuses it: it is kept aside, and the reason said. */
+static void reject(const writing *w, ka_result_file *file,
+                   const char *complaint)
 {
     const char *rejected = apr_pstrcat(w->pool, w->path, REJECTED, NULL);
-    const char *complaint = NULL, *checked = file->temporary;
-    apr_status_t rv =
-        w->host ? ka_httpd_test_include(&complaint, w->host->httpd, checked,
-                                        w->pool)
-                : APR_ENOTIMPL;
+    const char *checked = file->temporary, *before;
+    bool broken = ka_httpd_test_include(&before, w->host->httpd, NULL,
+                                        w->pool) == APR_EINVAL;
+
+    if (ka_result_place(file, rejected) != KA_EXIT_DONE) {
+        return;
+    }
+    ka_say(w->pool,
+           "httpd refuses its configuration %s: %s\nThe new settings are in "
+           "%s; %s %s",
+           broken ? "as it is, before anything is added, so that nothing new "
+                    "can be checked"
+                  : "with the new settings included at the end",
+           broken ? before : renamed(complaint, checked, rejected, w->pool),
+           rejected, w->path,
+           w->keep.name ? "stays as it was" : "is not written");
+}
+
+/* false: it may not take its place, which has been said. */
+static bool accepted(const writing *w, ka_result_file *file)
+{
+    const char *complaint = NULL;
+    apr_status_t rv = w->host ? ka_httpd_test_include(
+                                    &complaint, w->host->httpd,
+                                    file->temporary, w->pool)
+                              : APR_ENOTIMPL;
 
     if (rv == APR_EINVAL) {
-        if (ka_result_place(file, rejected) == KA_EXIT_DONE) {
-            ka_say(w->pool,
-                   "httpd refuses its configuration with the new settings "
-                   "included at the end: %s\nThese are in %s; %s",
-                   renamed(complaint, checked, rejected, w->pool), rejected,
-                   w->keep.name
-                       ? apr_pstrcat(w->pool, w->path, " stays as it was",
-                                     NULL)
-                       : apr_pstrcat(w->pool, w->path, " is not written",
-                                     NULL));
-        }
+        reject(w, file, complaint);
         return false;
     }
     if (w->options->quiet) {

@@ -73,7 +73,8 @@ apr_status_t ka_httpd_inspect(ka_httpd **out,
 /**
  * Asks `-t` about the server's configuration with one more file, included at
  * its end.  Neither is changed.
- * @param file       a path of this process, of a regular file
+ * @param file       a path of this process, of a regular file; NULL: asks about
+ *                   the configuration alone
  * @param complaint  NULL, or the command and what it says against it
  * @return APR_SUCCESS if it holds; APR_EINVAL if it does not; APR_ENOTIMPL if
  *         it cannot be asked: the binary has not answered ka_httpd_inspect, or

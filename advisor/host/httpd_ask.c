@@ -57,12 +57,20 @@ static apr_array_header_t *command_line(const ka_httpd_inspection *in)
     return argv;
 }
 
-/* The first line of its complaint. */
+/* The first line of its complaint, and the next one where that tells only the
+ * place: "Syntax error on line 9 of FILE:". */
 static const char *complaint(const ka_httpd_answer *answer, apr_pool_t *pool)
 {
     const char *text = *answer->err ? answer->err : answer->out;
+    size_t n = strcspn(text, "\n");
+    const char *first = apr_pstrmemdup(pool, text, n);
 
-    return apr_pstrmemdup(pool, text, strcspn(text, "\n"));
+    if (!n || text[n - 1] != ':' || !text[n]) {
+        return first;
+    }
+    text += n + 1;
+    return apr_pstrcat(pool, first, " ",
+                       apr_pstrmemdup(pool, text, strcspn(text, "\n")), NULL);
 }
 
 /* ---- answers ---------------------------------------------------------------
@@ -233,13 +241,16 @@ apr_status_t ka_httpd_test_include(const char **complaint,
     char real[PATH_MAX];
 
     *complaint = NULL;
-    if (!httpd->ran || !realpath(file, real) || strpbrk(real, "\"\\*?[$")) {
+    if (!httpd->ran ||
+        (file && (!realpath(file, real) || strpbrk(real, "\"\\*?[$")))) {
         return APR_ENOTIMPL;
     }
     asked.missing = apr_array_make(pool, 1, sizeof(const char *));
     in.environment = apr_table_copy(pool, httpd->environment);
     argv = ka_httpd_command_line(httpd, pool);
-    push(argv, "-c", apr_psprintf(pool, "Include \"%s\"", real));
+    if (file) {
+        push(argv, "-c", apr_psprintf(pool, "Include \"%s\"", real));
+    }
     push(argv, NULL, "-t");
     if (ask(&in, argv, &shown)) {
         return APR_SUCCESS;

@@ -182,7 +182,8 @@ def test_a_block_that_httpd_refuses(httpd, busy, tmp_path):
     assert result.status == 1
     text = cli.clean(result.err)
     assert "httpd refuses" in text and "exit 1" in text
-    assert conf.exists()
+    assert "NoSuchDirective" in text
+    assert not conf.exists()
 
 
 def test_no_request_counts_twice():

@@ -9,7 +9,7 @@ typedef struct site {
     ka_httpd httpd;
     ka_httpd_instance instance;
     ka_report report;
-    ka_advice rows[2];
+    ka_advice rows[3];
     ka_keep keep;
 } site;
 
@@ -29,10 +29,13 @@ static site *make(hosttree *tree, const char *conf)
                              .applies = "reload"};
     s->rows[1] = (ka_advice){.mpm = KA_MPM_EVENT,
                              .directive = "ServerLimit",
-                             .to = "9",
+                             .to = "16",
                              .applies = "restart"};
     s->report.advice = s->rows;
-    s->report.advice_n = 2;
+    s->rows[2] = (ka_advice){.mpm = KA_MPM_EVENT,
+                             .directive = "ThreadLimit",
+                             .to = "64"};
+    s->report.advice_n = 3;
     s->instance = (ka_httpd_instance){
         .pid = 812,
         .name = "httpd",
@@ -92,7 +95,7 @@ static void test_apply__a_full_restart_only_if_needed(void **state)
 {
     site *s = make(*state, "KeepAliveTimeout 9\n");
 
-    s->rows[1].change = true;
+    s->rows[1].to = "17";
     assert_has(plan(s, *state),
                "Stop, and when it has ended, start; a reload does not change "
                "ServerLimit and ThreadLimit. | /usr/sbin/httpd -k stop; while "
@@ -126,7 +129,7 @@ static void test_apply__by_what_runs_it(void **state)
 
         s->instance.cgroup = cases[i].cgroup;
         s->instance.container = cases[i].container;
-        s->rows[1].change = cases[i].restart;
+        s->rows[1].to = cases[i].restart ? "17" : "16";
         if (cases[i].define) {
             push(s->instance.args.defines, cases[i].define);
         }
@@ -183,13 +186,13 @@ static void test_apply__debian(void **state)
     hosttree_text(tree, "/usr/sbin/apache2ctl", "");
     hosttree_text(tree, "/etc/httpd/conf-available/x.conf", "");
     s = make(tree, "IncludeOptional conf-enabled/*.conf\n"
-                   "KeepAliveTimeout 7\nServerLimit 10\n"
+                   "KeepAliveTimeout 7\nThreadLimit 10\n"
                    "<VirtualHost *>\nKeepAliveTimeout 5\n</VirtualHost>\n");
     s->httpd.binary = "/usr/sbin/apache2";
     assert_string_equal(
         plan(s, tree),
         "Let the configuration read this file: But these come behind it and "
-        "win: ServerLimit 10 (" MAIN ":3). Take them out there. | ln -s "
+        "win: ThreadLimit 10 (" MAIN ":3). Take them out there. | ln -s "
         "/srv/new.conf /etc/httpd/conf-available/new.conf && a2enconf new\n"
         "Check: | apache2ctl configtest\n"
         "Reload: | apache2ctl graceful\n"

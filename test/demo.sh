@@ -108,6 +108,8 @@ make_dir() {
     mkdir "$dir/run" "$dir/htdocs"
     [ -z "$user" ] || chown "$user" "$dir/run"
     mkdir -p "$kept"
+    # What an earlier run wrote would be kept beside this one's.
+    rm -f "$kept"/*-mpm.conf "$kept"/*-mpm.conf.bak*
 }
 
 # ---- what it says -----------------------------------------------------------
@@ -142,7 +144,7 @@ advise_log() {
 }
 
 check_log_conf() {
-    advise_log --mpm "$1" --output conf -o "$kept/$1-mpm.conf"
+    advise_log --quiet --mpm "$1" --output conf -o "$kept/$1-mpm.conf"
     cat >"$dir/$1.conf" <<CONF
 ServerRoot "$dir"
 ServerName localhost
@@ -278,7 +280,7 @@ send_visitors() {
 }
 
 check_live_conf() {
-    "$BUILD/kaadvisor" "$kept/kastats.seg" --output conf \
+    "$BUILD/kaadvisor" --quiet "$kept/kastats.seg" --output conf \
         -o "$kept/httpd-mpm.conf"
     printf 'Include "%s"\nInclude "%s"\n' "$dir/httpd.conf" \
         "$kept/httpd-mpm.conf" >"$dir/tuned.conf"

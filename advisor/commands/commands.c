@@ -14,7 +14,10 @@ static const ka_command commands[] = {
      "`kaadvisor profile` writes; or the URL of a Prometheus (http://HOST:9090)\n"
      "that scrapes mod_kastats: each server that it knows, and all together.\n\n"
      "Without SOURCE: the httpd that runs here, its configuration, memory, and\n"
-     "its live segment or access logs.  Root sees all of it.\n"},
+     "its live segment or access logs.  Root sees all of it.\n\n"
+     "--output conf -o FILE writes the settings: httpd -t is asked first, what\n"
+     "FILE held is kept as FILE.bak, and how to apply it and to go back is told.\n"
+     "--diff shows them as changes of the present files, for patch(1).\n"},
     {"formula", KA_COMMAND_FORMULA, ka_command_formula, false,
      "--timeout S --rps R --keepalive-requests K [--process-memory M]",
      "the classic estimate alone",

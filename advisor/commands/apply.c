@@ -267,8 +267,8 @@ static void reload(plan *p, const char *unit)
 
 static void restart(plan *p, const char *unit)
 {
-    static const char why[] = "a reload does not change ServerLimit and "
-                              "ThreadLimit.";
+    static const char why[] = "a reload does not change ServerLimit, "
+                              "ThreadLimit and ListenBacklog.";
     const ka_httpd_instance *instance = p->httpd->instance;
 
     if (unit) {

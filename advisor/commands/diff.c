@@ -150,7 +150,7 @@ static void say_how(const ka_host *host, const ka_report *report,
            "`patch -d / -p0 <D`; then check (httpd -t) and %s. To go back: "
            "the same with `patch -R`",
            edits->restart ? "stop and start httpd: a reload does not change "
-                              "ServerLimit and ThreadLimit"
+                              "ServerLimit, ThreadLimit and ListenBacklog"
                             : "reload httpd");
 }
 

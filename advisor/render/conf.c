@@ -172,7 +172,8 @@ static void how_to_apply(const ka_conf *c)
         {"Check: httpd -t (apache2ctl -t on Debian).", NULL},
         {"Reload: httpd -k graceful.", NULL}};
     static const ka_step stop = {"Stop and start httpd: a reload does not "
-                                 "change ServerLimit and ThreadLimit.",
+                                 "change ServerLimit, ThreadLimit and "
+                                 "ListenBacklog.",
                                  NULL};
     static const ka_step back = {"take the Include out again, then 2 and 3.",
                                  NULL};

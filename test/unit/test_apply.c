@@ -98,7 +98,7 @@ static void test_apply__a_full_restart_only_if_needed(void **state)
     s->rows[1].to = "17";
     assert_has(plan(s, *state),
                "Stop, and when it has ended, start; a reload does not change "
-               "ServerLimit and ThreadLimit. | /usr/sbin/httpd -k stop; while "
+               "ServerLimit, ThreadLimit and ListenBacklog. | /usr/sbin/httpd -k stop; while "
                "kill -0 812 2>/dev/null; do sleep 1; done; /usr/sbin/httpd -k "
                "start\n");
 }

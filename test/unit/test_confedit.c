@@ -171,6 +171,21 @@ static void test_confedit__files_and_lines_in_order(void **state)
     assert_int_equal(out.notes->nelts, 0);
 }
 
+/* What is put before a line comes before what that line becomes. */
+static void test_confedit__added_before_a_line_that_changes(void **state)
+{
+    static const ka_advice rows[] = {
+        ROW("KeepAlive", "On"), ROW("ServerLimit", "9"),
+        ROW("MaxConnectionsPerChild", "5"), ROW("StartServers", "2")};
+    hosttree *tree = *state;
+    ka_confedit out = edit(tree, "StartServers 1\nKeepAlive Off\n", rows, 4);
+
+    assert_string_equal(show(&out, tree->pool),
+                        ":1-1:StartServers 2\n:2-1:ServerLimit 9\n"
+                        ":2-1:MaxConnectionsPerChild 5\n"
+                        ":2-2:KeepAlive On\n");
+}
+
 static void test_confedit__restart_only_if_such_a_line_changes(void **state)
 {
     ka_advice row = ROW("ServerLimit", "9");
@@ -306,6 +321,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         hosttree_test(test_confedit__one_directive),
         hosttree_test(test_confedit__files_and_lines_in_order),
+        hosttree_test(test_confedit__added_before_a_line_that_changes),
         hosttree_test(test_confedit__restart_only_if_such_a_line_changes),
         hosttree_test(test_confedit__what_a_person_must_decide),
         hosttree_test(test_confedit__virtual_hosts),

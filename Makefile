@@ -17,7 +17,7 @@ VERSION := 0.1.0
 DEPS := gcc make pkg-config apache2-bin apache2-dev libapr1-dev \
         libaprutil1-dev libarchive-dev libjansson-dev \
         libcurl4-openssl-dev libcmocka-dev \
-        python3-pytest nghttp2-client bzip2 xz-utils zstd
+        python3-pytest nghttp2-client bzip2 xz-utils zstd patch
 # Peers of some tests, which else skip and say so: DEPS_MORE=1 asks for them.
 MORE := prometheus python3-prometheus-client chromium chromium-driver \
         python3-selenium php8.2-fpm wrk valgrind parallel

@@ -279,6 +279,7 @@ void ka_shard_gap(ka_shard *s, int side, int64_t from_us, int64_t gap_us)
     if (gap_us == 0) {
         /* With KeepAlive Off one opens as another ends: as many hold. */
         s->tally->side[side].gap.bins[0].count++;
+        ka_ring_again(s->ring, side, from_us);
         return;
     }
     ka_ring_open(s->ring, side, from_us, k);
@@ -380,6 +381,7 @@ static void drop_high(ka_tally *t)
     ka_tally_side *high = &t->side[HIGH];
     size_t j;
 
+    ka_tally_forget_seconds(high);
     for (j = 0; j < t->timeout_n; j++) {
         ka_occupancy_clear(&high->timeouts[j].held);
     }

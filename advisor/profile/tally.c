@@ -9,6 +9,35 @@
 #include "profile_priv.h"
 #include "tally_priv.h"
 
+/* ---- single seconds ----------------------------------------------------- */
+
+void ka_tally_forget_seconds(ka_tally_side *side)
+{
+    size_t i;
+
+    for (i = 0; i < KA_TALLY_TIMEOUTS; i++) {
+        ka_busiest_clear(&side->timeouts[i].busiest);
+    }
+    ka_busiest_clear(&side->busiest);
+}
+
+bool ka_tally_demand(ka_demand *out, const ka_tally *tally, int64_t timeout_us,
+                     ka_demand_kind kind)
+{
+    const ka_tally_side *side = &tally->side[tally->bracket ? 1 : 0];
+    size_t i;
+
+    if (kind == KA_DEMAND_BUSY) {
+        return ka_busiest_demand(out, &side->busiest);
+    }
+    for (i = 0; i < tally->timeout_n; i++) {
+        if (tally->timeouts[i] == timeout_us) {
+            return ka_busiest_demand(out, &side->timeouts[i].busiest);
+        }
+    }
+    return false;
+}
+
 /* ---- making and freeing ------------------------------------------------- */
 
 ka_tally *ka_tally_make(const int64_t *timeouts, size_t n, apr_pool_t *pool)
@@ -35,6 +64,7 @@ static void side_clear(ka_tally_side *side)
 {
     size_t i;
 
+    ka_tally_forget_seconds(side);
     for (i = 0; i < KA_TALLY_TIMEOUTS; i++) {
         ka_occupancy_clear(&side->timeouts[i].held);
     }

@@ -31,6 +31,7 @@
 #include "../model/outcome.h"
 #include "../sources/observation.h"
 #include "connections.h"
+#include "demand.h"
 #include "distinct.h"
 #include "occupancy.h"
 #include "profile.h"
@@ -67,6 +68,9 @@ typedef struct ka_tally_timeout {
                              that the server begins */
     uint64_t idle_us;     /* [M5] H(T) */
     ka_occupancy held;
+    ka_busiest busiest;   /* of a log counted into this tally: its hour with
+                             most holders.  It does not add up: merging, and
+                             profile files, leave it out */
 } ka_tally_timeout;
 
 /* One side of a bracket (connections.h). */
@@ -74,6 +78,7 @@ typedef struct ka_tally_side {
     ka_tally_timeout timeouts[KA_TALLY_TIMEOUTS];
     uint64_t busy_us;   /* S */
     ka_occupancy busy;  /* the same at any T */
+    ka_busiest busiest; /* of busy workers, as in ka_tally_timeout */
     ka_hist gap;        /* us: all idle times that a request ended */
     ka_hist tail;       /* us: after each chain's end, up to the client's
                            limit */
@@ -213,5 +218,13 @@ void ka_tally_profile(ka_profile *out, const ka_tally *tally,
 apr_status_t ka_tally_outcomes(ka_outcome *out, const int64_t *timeouts,
                                size_t n, const ka_tally *tally, bool high,
                                int64_t measured_up_to_us);
+
+/**
+ * The busiest hour at one of the tally's timeouts, of the high side.
+ * @param out  valid as long as the tally, while nothing is merged into it
+ * @return false: the timeout is not the tally's, or nothing is kept
+ */
+bool ka_tally_demand(ka_demand *out, const ka_tally *tally, int64_t timeout_us,
+                     ka_demand_kind kind);
 
 #endif

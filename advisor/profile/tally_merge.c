@@ -380,6 +380,8 @@ void ka_tally_merge(ka_tally *into, const ka_tally *from)
     if (ka_tally_is_empty(from)) {
         return;
     }
+    ka_tally_forget_seconds(&into->side[0]);
+    ka_tally_forget_seconds(&into->side[1]);
     /* These ask whether `into` is empty. */
     merge_timeouts(into, from);
     merge_limits(into, from);

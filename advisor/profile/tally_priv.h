@@ -15,6 +15,9 @@ static inline bool ka_tally_server_seen(const ka_tally_server *server)
            server->last_us != 0;
 }
 
+/** Frees the busiest hours of a side. */
+void ka_tally_forget_seconds(ka_tally_side *side);
+
 /** Counts a request's protocol, its end, and whether it was slow (R15).
  * @param flags  ka_request_flag bits
  * Times in us, -1: the log does not tell; bytes likewise. */

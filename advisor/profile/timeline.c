@@ -41,7 +41,7 @@ static bool ring_init(ka_ring *ring, const ka_timeline *t, bool whole,
 {
     ring->whole = whole;
     ring->classes = t->timeout_n + 1;
-    ring->side = 3 * ring->classes + 2;
+    ring->side = 3 * ring->classes + 3;
     ring->width = 2 * ring->side;
     ring->mask = ticks - 1;
     ring->touched = calloc((size_t)ticks / 64, sizeof(*ring->touched));
@@ -138,6 +138,7 @@ void ka_timeline_free(ka_timeline *t)
         for (j = 0; t->levels[i] && j <= t->timeout_n; j++) {
             ka_occupancy_clear(&t->levels[i][j].occupancy);
             ka_occupancy_clear(&t->levels[i][j].early);
+            ka_busiest_clear(&t->levels[i][j].busiest);
         }
         free(t->levels[i]);
     }
@@ -431,16 +432,18 @@ apr_status_t ka_timeline_finish(ka_timeline *t, ka_tally *tally,
     size_t side, j;
 
     set_ends(t, end_us);
-    ka_timeline_fold(t, end + t->tick_us - 1, crew);
+    /* What comes at the very end came, too. */
+    ka_timeline_fold(t, end + t->tick_us, crew);
     for (side = 0; side < 2; side++) {
-        for (j = 0; j <= t->timeout_n; j++) {
-            ka_occupancy *to = j < t->timeout_n
-                                   ? &tally->side[side].timeouts[j].held
-                                   : &tally->side[side].busy;
+        ka_tally_side *s = &tally->side[side];
 
-            failed = !ka_timeline_level_finish(&t->levels[side][j], to, t) ||
-                     failed;
+        for (j = 0; j < t->timeout_n; j++) {
+            failed |= !ka_timeline_level_finish(&t->levels[side][j],
+                                                &s->timeouts[j].held,
+                                                &s->timeouts[j].busiest, t);
         }
+        failed |= !ka_timeline_level_finish(&t->levels[side][j], &s->busy,
+                                            &s->busiest, t);
     }
     for (j = 0; j < KA_TIMELINE_RINGS; j++) {
         failed = failed || t->rings[j].failed;

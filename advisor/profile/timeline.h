@@ -12,6 +12,8 @@
  *               the server's close
  *   quit(t, k)  a client's close at t ends it under each T[j], j >= k
  *   busy(f, t)  a request is served from f to t
+ *   again(t)    a request at t follows without an idle time: with KeepAlive
+ *               Off, one more that came
  *
  *     rings (one a writer)          master                  occupancies
  *   tick | open wait quit |                                one a timeout
@@ -136,6 +138,12 @@ static inline void ka_ring_quit(ka_ring *ring, int side, int64_t us, size_t k)
 {
     ka_ring_count(ring, ka_ring_tick(ring, us),
                   (size_t)side * ring->side + 2 * ring->classes + k);
+}
+
+static inline void ka_ring_again(ka_ring *ring, int side, int64_t us)
+{
+    ka_ring_count(ring, ka_ring_tick(ring, us),
+                  (size_t)side * ring->side + 3 * ring->classes + 2);
 }
 
 static inline void ka_ring_busy(ka_ring *ring, int side, int64_t from_us,

@@ -23,12 +23,17 @@ void ka_timeline_level_init(ka_timeline_level *l, const ka_timeline *t,
     ka_occupancy_init(&l->early);
     l->up = busy ? cell + 3 * ring->classes : cell + j;
     l->down = busy ? l->up + 1 : cell + 2 * ring->classes + j;
+    /* With KeepAlive Off each request opens, those that joined aside. */
+    l->each = busy || t->timeouts[j] == KA_TIMEOUT_OFF;
+    l->arrive = busy ? cell : l->up;
+    l->again = cell + 3 * ring->classes + 2;
     if (!busy) {
         l->timeout_us = t->timeouts[j] > 0 ? t->timeouts[j] : 0;
         l->settled_us += l->timeout_us;
         l->late_down = cell + ring->classes + j;
         l->waits = l->timeout_us < KA_TIMELINE_IDLE_US;
     }
+    ka_busiest_init(&l->busiest, t->begin_us, l->timeout_us);
 }
 
 /* ---- time ---------------------------------------------------------------- */
@@ -53,8 +58,21 @@ static void add_span(ka_timeline_level *l, const ka_timeline *t, int64_t to_us,
 static void add_time(ka_timeline_level *l, const ka_timeline *t, int64_t to_us)
 {
     to_us = to_us < l->end_us ? to_us : l->end_us;
+    ka_busiest_hold(&l->busiest, to_us, l->count > 0 ? (uint64_t)l->count : 0);
     add_span(l, t, to_us < l->settled_us ? to_us : l->settled_us, false);
     add_span(l, t, to_us, true);
+}
+
+static void arrive(ka_timeline_level *l, int64_t at_us, const uint32_t *cells)
+{
+    const uint32_t arrivals =
+        cells[l->arrive] + (l->each ? cells[l->again] : 0);
+
+    if (arrivals) {
+        ka_busiest_hold(&l->busiest, at_us < l->end_us ? at_us : l->end_us,
+                        l->count > 0 ? (uint64_t)l->count : 0);
+        ka_busiest_come(&l->busiest, arrivals);
+    }
 }
 
 static void change(ka_timeline_level *l, const ka_timeline *t, int64_t at_us,
@@ -103,6 +121,7 @@ void ka_timeline_level_advance(ka_timeline_level *l, const ka_timeline *t,
         if (now_us <= late_us) {
             const uint32_t *cells = ka_ring_cells(master, t->ticks[now++]);
 
+            arrive(l, now_us, cells);
             change(l, t, now_us, (int64_t)cells[l->up] - cells[l->down]);
             continue;
         }
@@ -130,11 +149,14 @@ static void give(ka_occupancy *to, ka_occupancy *from)
 /* In a window of less than four times T there is no time to settle: all of it
  * belongs to its hours. */
 bool ka_timeline_level_finish(ka_timeline_level *l, ka_occupancy *to,
-                              const ka_timeline *t)
+                              ka_busiest *busiest, const ka_timeline *t)
 {
     bool failed;
 
     add_time(l, t, l->end_us);
+    ka_busiest_end(&l->busiest, l->end_us, 0);
+    *busiest = l->busiest;
+    l->busiest = (ka_busiest){0};
     if (l->timeout_us * 4 > l->end_us - t->begin_us) {
         l->early.ms = l->early.sum = l->early.squares = 0;
         free(l->early.bins);

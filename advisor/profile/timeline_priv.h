@@ -18,6 +18,9 @@
 typedef struct ka_timeline_level {
     int64_t timeout_us; /* how long after its start a wait ends */
     size_t up, down;    /* cells: at their tick */
+    size_t arrive;      /* cell: what came ... */
+    size_t again;       /* ... and, if each request comes anew, another cell */
+    bool each;
     size_t late_down;   /* cell: timeout_us after its tick */
     bool waits;         /* there is a late_down */
     int64_t settled_us; /* from when on hours are counted */
@@ -26,6 +29,7 @@ typedef struct ka_timeline_level {
     int64_t count;
     ka_occupancy occupancy;
     ka_occupancy early; /* time before settled_us, with its hours */
+    ka_busiest busiest;
 } ka_timeline_level;
 
 struct ka_timeline {
@@ -75,9 +79,9 @@ void ka_timeline_level_init(ka_timeline_level *level, const ka_timeline *t,
 void ka_timeline_level_advance(ka_timeline_level *level, const ka_timeline *t,
                                int64_t until);
 
-/** Counts the rest of its time, and gives its occupancy away.
- * @return false if memory ran out */
+/** Counts the rest of its time, and gives its occupancy and busiest hour away.
+ * @return false if memory ran out for the occupancy */
 bool ka_timeline_level_finish(ka_timeline_level *level, ka_occupancy *to,
-                              const ka_timeline *t);
+                              ka_busiest *busiest, const ka_timeline *t);
 
 #endif

@@ -51,6 +51,32 @@ static inline void assert_held(const ka_held *is, const ka_held *of)
     assert_near(is->peak, of->peak, 1e-9);
 }
 
+/* Second by second, of the side that needs more. */
+static inline void assert_demand(const both *b, int64_t timeout_us,
+                                 ka_demand_kind kind, apr_pool_t *pool)
+{
+    const ka_connections *c = &b->connections;
+    ka_demand is, of;
+
+    assert_true(ka_tally_demand(&is, b->tally, timeout_us, kind));
+    assert_true(ka_demand_of_trace(&of, c->bracket ? &c->high : &c->low,
+                                   timeout_us, kind, pool));
+    assert_int_equal(is.first_us, of.first_us);
+    assert_int_equal(is.n, of.n);
+    assert_memory_equal(is.holders, of.holders, of.n * sizeof(*of.holders));
+    assert_memory_equal(is.arrivals, of.arrivals, of.n * sizeof(*of.arrivals));
+}
+
+static inline void assert_demands(const both *b, apr_pool_t *pool)
+{
+    size_t j;
+
+    for (j = 0; j < b->n; j++) {
+        assert_demand(b, b->timeouts[j], KA_DEMAND_HELD, pool);
+    }
+    assert_demand(b, KA_TIMEOUT_OFF, KA_DEMAND_BUSY, pool);
+}
+
 static inline void assert_dist(const ka_dist *is, const ka_dist *of)
 {
     assert_int_equal(is->n, of->n);

@@ -98,6 +98,9 @@ static void run_kind(const kind *k, uint64_t of_seed, int64_t known_us,
     if (b->tally->bracket) {
         assert_side(b, true, exact);
     }
+    if (exact) {
+        assert_demands(b, pool);
+    }
     assert_profile(b,
                    k->identity == KA_IDENTITY_K ||
                        k->identity == KA_IDENTITY_TIME,

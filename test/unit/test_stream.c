@@ -54,6 +54,7 @@ static void run_kind(const kind *k, uint64_t of_seed, int64_t timeout_us,
     if (b->tally->bracket) {
         assert_side(b, true);
     }
+    assert_demands(b, pool);
     assert_profile(b, pool);
     both_free(b);
 }

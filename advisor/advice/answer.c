@@ -7,6 +7,7 @@
 
 #include <ka_units.h>
 #include "../model/sweep.h"
+#include "spawned.h"
 
 /* RequestReadTimeout header=20 is httpd's default: a connection without a
  * request is closed then at the latest. */
@@ -121,6 +122,17 @@ static int64_t workers_of(const ka_decision *d, const ka_mpm_answer *answer,
     return limit > 0 && workers > limit ? limit : workers;
 }
 
+static void fill_spare(const ka_decision *d, ka_mpm_answer *answer)
+{
+    const ka_spawned *spawned = &answer->spawned;
+
+    answer->spawned = ka_spawned_of(d, answer);
+    if (!spawned->why_not) {
+        ka_block_set_spare(&answer->block, answer->mpm, spawned->start_servers,
+                           spawned->min_spare, spawned->max_spare);
+    }
+}
+
 static void fill_block(const ka_decision *d, ka_mpm_answer *answer)
 {
     const ka_report *report = d->report;
@@ -146,6 +158,7 @@ static void fill_block(const ka_decision *d, ka_mpm_answer *answer)
     answer->block_known = workers > 0;
     if (answer->block_known) {
         answer->block = ka_block_make(&demand);
+        fill_spare(d, answer);
     }
 }
 

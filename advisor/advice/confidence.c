@@ -24,16 +24,20 @@
 static const ka_source_words source_words[] = {
     {"log", "log",
      "Run it on a longer log: one busy day, all rotated files together.",
-     "Run this again on the log of the day after."},
+     "Run this again on the log of the day after.",
+     "this log has too little for single seconds"},
     {"segment", "segment",
      "Run it again when the module has recorded for longer: one busy day.",
-     "Run this again on the segment of the day after."},
+     "Run this again on the segment of the day after.",
+     "this segment has no history of single seconds to tell from"},
     {"profile", "profile",
      "Run it on profiles of more time: one busy day of each server.",
-     "Run this again on the profiles of the day after."},
+     "Run this again on the profiles of the day after.",
+     "profiles keep no single seconds"},
     {"prometheus", "window",
      "Run it over a longer --window: one busy day.",
-     "Run this again, with --window 1d, the day after."}};
+     "Run this again, with --window 1d, the day after.",
+     "Prometheus keeps no single seconds"}};
 
 const ka_source_words *ka_source_words_of(const ka_report *report)
 {

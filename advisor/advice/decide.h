@@ -33,6 +33,7 @@ typedef struct ka_source_words {
     const char *noun;   /* "log": the ... covers an hour */
     const char *longer; /* what to do where it is too little */
     const char *again;  /* what to do the day after */
+    const char *no_seconds; /* why single seconds are not known, a clause */
 } ka_source_words;
 
 /** The words for the report's source; never NULL. */

@@ -14,6 +14,8 @@
 #include "../model/capacity.h"
 #include "../model/formula.h"
 #include "../model/outcome.h"
+#include "../model/spawn.h"
+#include "../profile/demand.h"
 #include "../profile/profile.h"
 #include "../sources/observation.h"
 
@@ -77,12 +79,41 @@ typedef struct ka_finding {
 
 #define KA_RULES 18
 
+/* A number of spare or started ones beside the one that is proposed: the
+ * present one, or httpd's default where that is not known. */
+typedef struct ka_spawn_other {
+    uint32_t number;
+    bool is_default;
+    ka_spawn_result result; /* in the same hour */
+} ka_spawn_other;
+
+/* [M15] What httpd's spawn loop makes of the busiest hour at the proposed
+ * timeout.  Of a group, spare and start are each those of the server that
+ * needs most of them. */
+typedef struct ka_spawned {
+    const char *why_not; /* why it could not be run, a clause; then there is
+                            nothing else.  NULL: it was */
+    bool scaled;         /* seconds are estimated from another timeout's */
+    bool feasible;       /* as in ka_spawn_advice */
+    uint32_t min_spare, max_spare, start_servers;
+    ka_spawn_result running, started;
+    ka_spawn_other spare, start;
+    const char *spare_host, *start_host; /* whose; NULL: no group */
+
+    /* All present settings under the present timeout: */
+    bool now_known;
+    ka_spawn_settings now;
+    ka_spawn_result now_result;
+    bool now_scarce;     /* as many would wait with all workers there */
+} ka_spawned;
+
 /* The model's answer for one MPM. */
 typedef struct ka_mpm_answer {
     ka_mpm mpm;
     ka_supply supply;
     ka_fit *fits;     /* fits[timeout_n], of the side that is advised from */
     ka_choice choice;
+    ka_spawned spawned;
     ka_block block;
     bool block_known; /* false: sizes need a fact that is missing */
     const char *needs; /* what block or fits would need; NULL if nothing */
@@ -118,6 +149,10 @@ typedef struct ka_report {
     size_t host_n;              /* 0: no group */
     bool facts_differ[KA_FACTS]; /* hosts know different values, so that
                                    `server` knows none */
+
+    ka_demand_source demand;    /* what a timeout asks second by second; of a
+                                   group, its hosts have their own.  Without
+                                   `at` there is none */
 
     ka_formula formula;         /* [M1] on this traffic */
     ka_formula formula_high;    /* with a bracket: K of the other side */

@@ -27,6 +27,18 @@ void ka_row_evidence(ka_advice *row, const char *name, double number);
 /** KeepAlive, KeepAliveTimeout, MaxKeepAliveRequests. */
 void ka_rows_keepalive(const ka_row_context *c);
 
+/** Reasons for StartServers, MinSpare* and MaxSpare*, and the numbers behind
+ * them. [M15] */
+const char *ka_why_start(const ka_row_context *c);
+const char *ka_why_min_spare(const ka_row_context *c);
+const char *ka_why_max_spare(const ka_row_context *c);
+void ka_spawn_evidence(ka_advice *row, const ka_row_context *c,
+                       ka_block_item item);
+
+/** Warnings about them; NULL where there is nothing to say. */
+const char *ka_warn_spawn(const ka_decision *d);
+const char *ka_warn_spawn_now(const ka_decision *d);
+
 /** The directives of the MPM's block. */
 void ka_rows_block(const ka_row_context *c);
 

@@ -115,38 +115,6 @@ static const char *why_threads(const ka_row_context *c)
                : "Fewer processes for the same workers.";
 }
 
-static const char *why_start(const ka_row_context *c)
-{
-    return apr_psprintf(c->d->pool,
-                        "The mean of %s workers and the spare ones at once "
-                        "after a start.",
-                        ka_words_number(c->d->pool,
-                                        c->answer->supply.holds_idle
-                                            ? c->to->held_mean
-                                            : c->to->busy_mean));
-}
-
-static const char *why_min_spare(const ka_row_context *c)
-{
-    return apr_psprintf(
-        c->d->pool,
-        "A busy second (p99) opens %s connections%s; httpd adds workers once "
-        "a second.",
-        ka_words_number(c->d->pool,
-                        ka_busy_opens(c->d->report, c->to->timeout_us) *
-                            c->answer->supply.growth),
-        c->d->report->host_n > 0 ? " on the busiest server" : "");
-}
-
-static const char *why_max_spare(const ka_row_context *c)
-{
-    return c->answer->mpm == KA_MPM_EVENT
-               ? "MaxRequestWorkers: no child is retired for being spare, "
-                 "which would close its idle connections (R4)."
-               : "Twice the minimum, so that children are not stopped and "
-                 "started in turn.";
-}
-
 static const char *why_per_child(const ka_row_context *c)
 {
     (void)c;
@@ -174,9 +142,9 @@ static const struct {
     [KA_BLOCK_THREAD_LIMIT] = {"R8", KA_FACT_THREAD_LIMIT, why_thread_limit},
     [KA_BLOCK_THREADS_PER_CHILD] = {"R4", KA_FACT_THREADS_PER_CHILD,
                                     why_threads},
-    [KA_BLOCK_START_SERVERS] = {"M15", KA_FACT_START_SERVERS, why_start},
-    [KA_BLOCK_MIN_SPARE] = {"M15", KA_FACT_MIN_SPARE, why_min_spare},
-    [KA_BLOCK_MAX_SPARE] = {"R4", KA_FACT_MAX_SPARE, why_max_spare},
+    [KA_BLOCK_START_SERVERS] = {"M15", KA_FACT_START_SERVERS, ka_why_start},
+    [KA_BLOCK_MIN_SPARE] = {"M15", KA_FACT_MIN_SPARE, ka_why_min_spare},
+    [KA_BLOCK_MAX_SPARE] = {"R4", KA_FACT_MAX_SPARE, ka_why_max_spare},
     [KA_BLOCK_MAX_REQUEST_WORKERS] = {"M12", KA_FACT_MAX_REQUEST_WORKERS,
                                       why_workers},
     [KA_BLOCK_MAX_CONNECTIONS_PER_CHILD] = {"M17",
@@ -209,6 +177,7 @@ static void advise_block_item(const ka_row_context *c, ka_block_item item)
         row->confidence = KA_CONFIDENCE_LOW;
     }
     ka_row_evidence(row, "workers_needed", c->fit->workers);
+    ka_spawn_evidence(row, c, item);
     if (item == KA_BLOCK_MAX_REQUEST_WORKERS) {
         ka_row_evidence(row, "held_mean", c->to->held_mean);
         ka_row_evidence(row, "held_peak", c->to->held.peak);

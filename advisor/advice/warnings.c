@@ -1,6 +1,7 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE.
  * What an operator must know besides the rows: one table row per warning. */
 #include "group.h"
+#include "rows.h"
 #include "rules.h"
 
 #include <apr_strings.h>
@@ -278,6 +279,8 @@ static const struct {
     const char *rule; /* of ADVICE's numbers; NULL: none */
     warn *find;
 } rows[] = {{"infeasible", "R2", warn_infeasible},
+            {"connections_wait", NULL, ka_warn_spawn},
+            {"spare_too_few_now", NULL, ka_warn_spawn_now},
             {"workers_reached", "R7", ka_warn_workers_reached},
             {"mod_php", "R5", ka_warn_mod_php},
             {"idle_evicted", "R4", ka_warn_evicted},

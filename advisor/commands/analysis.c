@@ -9,6 +9,7 @@
 #include <ka_units.h>
 #include "../model/histsweep.h"
 #include "../model/sweep.h"
+#include "../profile/live_demand.h"
 #include "../profile/stream.h"
 #include "analysis_profile.h"
 #include "analysis_prometheus.h"
@@ -152,6 +153,34 @@ ka_extra ka_analysis_extra(ka_analysis *analysis)
                       analysis};
 }
 
+/* ---- single seconds [M15] ----------------------------------------------- */
+
+static const ka_outcome *outcome_at(const ka_report *r, int64_t timeout_us)
+{
+    size_t i = 0;
+
+    while (i + 1 < r->timeout_n && r->high[i].timeout_us < timeout_us) {
+        i++;
+    }
+    return &r->high[i];
+}
+
+static bool demand_at(ka_demand *out, void *context, int64_t timeout_us,
+                      ka_demand_kind kind, apr_pool_t *pool)
+{
+    const ka_analysis *a = context;
+    const ka_report *r = &a->report;
+    const ka_connections *c = &a->connections;
+
+    if (a->live) {
+        return ka_live_demand(out, a->live, &r->high[r->now],
+                              outcome_at(r, timeout_us), kind, pool);
+    }
+    return a->tally ? ka_tally_demand(out, a->tally, timeout_us, kind)
+                    : ka_demand_of_trace(out, c->bracket ? &c->high : &c->low,
+                                         timeout_us, kind, pool);
+}
+
 /* ---- options ----------------------------------------------------------- */
 
 const char *ka_log_option(const ka_options *options, bool vhost)
@@ -222,8 +251,8 @@ static apr_status_t analyse_log(ka_analysis *a, const char **error,
     return rv;
 }
 
-apr_status_t ka_analysis_run(ka_analysis *a, const char **error,
-                             const ka_options *options, apr_pool_t *pool)
+static apr_status_t analyse(ka_analysis *a, const char **error,
+                            const ka_options *options, apr_pool_t *pool)
 {
     const char *segment, *url;
     bool profiles;
@@ -251,6 +280,20 @@ apr_status_t ka_analysis_run(ka_analysis *a, const char **error,
         return rv ? rv : ka_analysis_profiles(a, error, options, pool);
     }
     return analyse_log(a, error, options, pool);
+}
+
+apr_status_t ka_analysis_run(ka_analysis *a, const char **error,
+                             const ka_options *options, apr_pool_t *pool)
+{
+    apr_status_t rv = analyse(a, error, options, pool);
+    size_t i;
+
+    a->report.demand = (ka_demand_source){demand_at, a};
+    for (i = 0; i < a->member_n; i++) {
+        a->members[i].report.demand =
+            (ka_demand_source){demand_at, &a->members[i]};
+    }
+    return rv;
 }
 
 int ka_no_source(const char *command)

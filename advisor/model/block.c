@@ -172,3 +172,17 @@ ka_block ka_block_make(const ka_block_demand *demand)
     makers[demand->mpm](&block, demand);
     return block;
 }
+
+void ka_block_set_spare(ka_block *block, ka_mpm mpm, int64_t start_servers,
+                        int64_t min_spare, int64_t max_spare)
+{
+    int64_t *v = block->value;
+    int64_t threads =
+        mpm == KA_MPM_PREFORK ? 1 : v[KA_BLOCK_THREADS_PER_CHILD];
+
+    v[KA_BLOCK_START_SERVERS] = start_servers;
+    v[KA_BLOCK_MIN_SPARE] = min_spare;
+    max_spare =
+        mpm == KA_MPM_EVENT ? v[KA_BLOCK_MAX_REQUEST_WORKERS] : max_spare;
+    v[KA_BLOCK_MAX_SPARE] = at_least(max_spare, min_spare + threads);
+}

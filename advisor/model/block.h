@@ -59,7 +59,17 @@ const ka_block_info *ka_block_info_of(ka_block_item item);
  * the present value if known (but at least 64 on event, R4), else 64. */
 int64_t ka_block_threads(ka_mpm mpm, int64_t present);
 
-/** Builds the block; every value satisfies the conditions above. */
+/** Builds the block; every value satisfies the conditions above.  StartServers
+ * and spare workers are those for the connections of a busy second: where
+ * single seconds are known, [M15] knows better (ka_block_set_spare). */
 ka_block ka_block_make(const ka_block_demand *demand);
+
+/**
+ * Sets StartServers, MinSpare* and MaxSpare* in a block that was made, kept
+ * within the conditions above; event's MaxSpareThreads stays MaxRequestWorkers
+ * (R4).
+ */
+void ka_block_set_spare(ka_block *block, ka_mpm mpm, int64_t start_servers,
+                        int64_t min_spare, int64_t max_spare);
 
 #endif

@@ -102,8 +102,8 @@ apr_status_t ka_spawn_run(ka_spawn_result *out, ka_spawn_second *seconds,
 /* The answer of the search. */
 typedef struct ka_spawn_advice {
     bool feasible;           /* false: even with all workers always there
-                                connections wait at p99.9; min_spare is then all
-                                of them */
+                                connections wait at p99.9; the numbers are then
+                                the smallest with which no more of them wait */
     uint32_t min_spare;      /* smallest with nobody waiting at p99.9 */
     uint32_t max_spare;      /* that goes with it */
     uint32_t start_servers;  /* smallest with which a start into the busiest
@@ -120,13 +120,22 @@ uint32_t ka_spawn_max_spare(const ka_spawn_settings *settings,
                             uint32_t min_spare);
 
 /**
+ * The settings with another MinSpare*, the MaxSpare* that goes with it, and as
+ * many children at first as a server has that runs already when the demand
+ * begins: those that its first second wants, and MinSpare more.
+ * @param settings  normalized
+ */
+ka_spawn_settings ka_spawn_running(const ka_spawn_settings *settings,
+                                   const ka_spawn_demand *demand,
+                                   uint32_t min_spare);
+
+/**
  * [M15] The smallest MinSpare* and StartServers with which no connection waits
  * for a worker at p99.9.
  * @param settings  start_servers, min_spare and max_spare are ignored
  * @param least     MinSpare is not lower: httpd's default, or what a busy
  *                  second brings
- * MinSpare is judged on a server that runs already when the series begins,
- * with as many children as the first second wants and MinSpare more.
+ * MinSpare is judged on ka_spawn_running, StartServers on a start.
  * @return as ka_spawn_run
  */
 apr_status_t ka_spawn_search(ka_spawn_advice *out,

@@ -10,6 +10,8 @@ typedef struct search {
     const ka_spawn_demand *demand;
     ka_spawn_settings settings; /* normalized, the number sought aside */
     ka_spawn_result result;     /* of the last try */
+    bool scarce;                /* somebody waits whatever the number: */
+    uint64_t waited;            /* so many, at least */
     apr_status_t rv;
     apr_pool_t *pool;
 } search;
@@ -33,33 +35,42 @@ uint32_t ka_spawn_max_spare(const ka_spawn_settings *settings,
     return spare > UINT32_MAX ? UINT32_MAX : (uint32_t)spare;
 }
 
-static bool nobody_waits(search *s)
+static bool suffices(search *s)
 {
     if (!s->rv) {
         s->rv =
             ka_spawn_run(&s->result, NULL, s->demand, &s->settings, s->pool);
     }
-    return !s->rv && s->result.wait_p999_s == 0;
+    return !s->rv && (s->scarce ? s->result.waited <= s->waited
+                                : s->result.wait_p999_s == 0);
+}
+
+ka_spawn_settings ka_spawn_running(const ka_spawn_settings *settings,
+                                   const ka_spawn_demand *demand,
+                                   uint32_t min_spare)
+{
+    ka_spawn_settings set = *settings;
+    uint64_t workers = (uint64_t)demand->holders[0] + min_spare;
+    uint64_t children =
+        (workers + set.threads_per_child - 1) / set.threads_per_child;
+
+    set.min_spare = min_spare;
+    set.max_spare = ka_spawn_max_spare(&set, min_spare);
+    set.start_servers =
+        children > UINT32_MAX ? UINT32_MAX : (uint32_t)children;
+    return set;
 }
 
 static bool try_min_spare(search *s, uint32_t min_spare)
 {
-    ka_spawn_settings *set = &s->settings;
-    uint64_t workers = (uint64_t)s->demand->holders[0] + min_spare;
-    uint64_t children =
-        (workers + set->threads_per_child - 1) / set->threads_per_child;
-
-    set->min_spare = min_spare;
-    set->max_spare = ka_spawn_max_spare(set, min_spare);
-    set->start_servers =
-        children > UINT32_MAX ? UINT32_MAX : (uint32_t)children;
-    return nobody_waits(s);
+    s->settings = ka_spawn_running(&s->settings, s->demand, min_spare);
+    return suffices(s);
 }
 
 static bool try_start(search *s, uint32_t start_servers)
 {
     s->settings.start_servers = start_servers;
-    return nobody_waits(s);
+    return suffices(s);
 }
 
 /* Smallest number in [least, most] that passes, `most` if none does.  More
@@ -78,6 +89,22 @@ static uint32_t smallest(search *s, uint32_t least, uint32_t most, try_fn *try)
         }
     }
     return most;
+}
+
+/* The smallest that does as well as the most does.
+ * @return whether that is enough */
+static bool find(uint32_t *number, search *s, uint32_t least, uint32_t most,
+                 try_fn *try)
+{
+    bool enough;
+
+    s->scarce = false;
+    enough = try(s, most);
+    s->scarce = !enough;
+    s->waited = s->result.waited;
+    *number = smallest(s, least, most, try);
+    try(s, *number);
+    return enough;
 }
 
 /* First second of the hour with most holders. */
@@ -109,8 +136,7 @@ static void search_start(ka_spawn_advice *out, search *s, uint32_t children)
         .n = left < HOUR_S ? left : HOUR_S};
 
     s->demand = &hour;
-    out->start_servers = smallest(s, 1, children, try_start);
-    try_start(s, out->start_servers);
+    find(&out->start_servers, s, 1, children, try_start);
     out->started = s->result;
 }
 
@@ -134,10 +160,7 @@ apr_status_t ka_spawn_search(ka_spawn_advice *out,
     workers = s.settings.max_request_workers;
     least = least < 1 ? 1 : least > workers ? workers : least;
     *out = (ka_spawn_advice){.busiest = busiest_hour(demand)};
-    out->feasible = try_min_spare(&s, workers);
-    out->min_spare =
-        out->feasible ? smallest(&s, least, workers, try_min_spare) : workers;
-    try_min_spare(&s, out->min_spare);
+    out->feasible = find(&out->min_spare, &s, least, workers, try_min_spare);
     out->running = s.result;
     out->max_spare = s.settings.max_spare;
     if (!s.rv) {

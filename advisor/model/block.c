@@ -10,7 +10,12 @@
 /* Threads of a child: few large children protect idle connections (R4). */
 #define EVENT_THREADS 64
 #define DEFAULT_THREAD_LIMIT 64
-#define MIN_SPARE_SERVERS 5 /* httpd's default: never less */
+/* httpd's defaults: never less, as far as all workers allow. */
+#define START_SERVERS 5
+#define START_CHILDREN 3
+#define MIN_SPARE_SERVERS 5
+#define MIN_SPARE_THREADS 75
+#define MAX_SPARE_THREADS 250
 
 static const ka_block_info block_infos[KA_BLOCK_ITEMS] = {
     [KA_BLOCK_SERVER_LIMIT] = {{"ServerLimit", "ServerLimit", "ServerLimit"},
@@ -29,17 +34,19 @@ static const ka_block_info block_infos[KA_BLOCK_ITEMS] = {
     [KA_BLOCK_START_SERVERS] = {{"StartServers", "StartServers",
                                  "StartServers"},
                                 NULL,
-                                {5, 3, 3},
+                                {START_SERVERS, START_CHILDREN,
+                                START_CHILDREN},
                                 false},
     [KA_BLOCK_MIN_SPARE] = {{"MinSpareServers", "MinSpareThreads",
                              "MinSpareThreads"},
                             NULL,
-                            {5, 75, 75},
+                            {MIN_SPARE_SERVERS, MIN_SPARE_THREADS,
+                             MIN_SPARE_THREADS},
                             false},
     [KA_BLOCK_MAX_SPARE] = {{"MaxSpareServers", "MaxSpareThreads",
                              "MaxSpareThreads"},
                             NULL,
-                            {10, 250, 250},
+                            {10, MAX_SPARE_THREADS, MAX_SPARE_THREADS},
                             false},
     [KA_BLOCK_MAX_REQUEST_WORKERS] = {{"MaxRequestWorkers",
                                        "MaxRequestWorkers",
@@ -107,8 +114,8 @@ static void block_prefork(ka_block *block, const ka_block_demand *d)
     v[KA_BLOCK_MAX_REQUEST_WORKERS] = workers;
     v[KA_BLOCK_MIN_SPARE] = spare;
     v[KA_BLOCK_MAX_SPARE] = at_least(spare * 2, spare + 5);
-    v[KA_BLOCK_START_SERVERS] =
-        at_most((int64_t)ceil(d->held_mean) + spare, workers);
+    v[KA_BLOCK_START_SERVERS] = at_most(
+        at_least((int64_t)ceil(d->held_mean) + spare, START_SERVERS), workers);
 }
 
 static void block_threads(ka_block *block, const ka_block_demand *d)
@@ -120,7 +127,8 @@ static void block_threads(ka_block *block, const ka_block_demand *d)
     if (d->workers_limit > 0) {
         threads = at_most(threads, d->workers_limit);
     }
-    spare = at_least((int64_t)ceil(d->opens_per_s), threads);
+    spare = at_least(at_least((int64_t)ceil(d->opens_per_s), threads),
+                     MIN_SPARE_THREADS);
     /* Two children, so that one can be replaced while the other serves. */
     children = at_least(ceil_div(d->workers, threads), 2);
     if (d->workers_limit > 0) {
@@ -133,10 +141,12 @@ static void block_threads(ka_block *block, const ka_block_demand *d)
     v[KA_BLOCK_THREADS_PER_CHILD] = threads;
     v[KA_BLOCK_MAX_REQUEST_WORKERS] = workers;
     v[KA_BLOCK_MIN_SPARE] = spare;
-    v[KA_BLOCK_MAX_SPARE] = at_least(spare * 2, spare + threads);
-    v[KA_BLOCK_START_SERVERS] =
-        at_most(ceil_div((int64_t)ceil(d->held_mean) + spare, threads),
-                children);
+    v[KA_BLOCK_MAX_SPARE] = at_least(at_least(spare * 2, spare + threads),
+                                     at_most(MAX_SPARE_THREADS, workers));
+    v[KA_BLOCK_START_SERVERS] = at_most(
+        at_least(ceil_div((int64_t)ceil(d->held_mean) + spare, threads),
+                 START_CHILDREN),
+        children);
 }
 
 /* R4: idle connections live in children, so none is retired for being spare;

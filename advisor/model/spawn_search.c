@@ -91,20 +91,21 @@ static uint32_t smallest(search *s, uint32_t least, uint32_t most, try_fn *try)
     return most;
 }
 
-/* The smallest that does as well as the most does.
- * @return whether that is enough */
+/* The smallest number that is enough; if none is, the smallest that does as
+ * well as the most.  @return whether it is enough */
 static bool find(uint32_t *number, search *s, uint32_t least, uint32_t most,
                  try_fn *try)
 {
-    bool enough;
-
     s->scarce = false;
-    enough = try(s, most);
-    s->scarce = !enough;
+    *number = smallest(s, least, most, try);
+    if (try(s, *number)) {
+        return true;
+    }
+    s->scarce = true;
     s->waited = s->result.waited;
     *number = smallest(s, least, most, try);
     try(s, *number);
-    return enough;
+    return false;
 }
 
 /* First second of the hour with most holders. */

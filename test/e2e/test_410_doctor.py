@@ -13,6 +13,7 @@ import pytest
 
 import cli
 from httpd import MPMS, LogHttpd, Peer, wait_for
+from spawning import model
 
 # PSS of such small servers moves when another process that has the same
 # libraries comes or goes; the doctor itself is one.
@@ -212,23 +213,6 @@ SPAWN_CONF["worker"] = SPAWN_CONF["event"] = (
     "MaxRequestWorkers {4}\n")
 
 
-def model(tmp_path, mpm, numbers, holders):
-    """Children in each second, by advisor/model/spawn.c."""
-    flags = subprocess.run(["apr-1-config", "--includes", "--cppflags",
-                            "--link-ld", "--libs"], capture_output=True,
-                           text=True, check=True).stdout.split()
-    binary = tmp_path / "spawn_run"
-    sources = ("test/e2e/spawn_run.c", "advisor/model/spawn.c",
-               "modules/core/ka_mpm.c")
-    subprocess.run(
-        ["cc", "-std=c11", "-D_GNU_SOURCE", "-O1",
-         f"-I{cli.ROOT}/advisor", f"-I{cli.ROOT}/modules/core",
-         *(cli.ROOT / s for s in sources), "-o", binary, *flags], check=True)
-    done = subprocess.run([binary, mpm, *map(str, (*numbers, *holders))],
-                          capture_output=True, text=True, check=True)
-    return [int(line.split()[0]) for line in done.stdout.splitlines()]
-
-
 def started(counts):
     """Children started in each second in which some are."""
     steps = [b - a for a, b in zip(counts, counts[1:])]
@@ -259,7 +243,9 @@ def watch_steps(pid, enough):
 def test_spawning_is_as_the_model_says(mpm, tmp_path):
     numbers, expected = SPAWNING[mpm]
     threads, start, spare = numbers[:3]
-    assert started(model(tmp_path, mpm, numbers, [BURST] * 12)) == expected
+    children = [s.children
+                for s in model(tmp_path, mpm, numbers, [BURST] * 12)]
+    assert started(children) == expected
     with LogHttpd(mpm, KEEP, mpm_conf=SPAWN_CONF[mpm].format(*numbers)) as h:
         pid = h.process.pid
         settle(h, start)

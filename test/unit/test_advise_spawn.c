@@ -10,8 +10,8 @@
 typedef struct traffic {
     uint32_t held[HOUR], opened[HOUR], busy[HOUR], requests[HOUR];
     bool scaled, none;
-    int64_t asked_us;     /* timeout of the last question */
-    ka_demand_kind kind;  /* of the last question */
+    unsigned asked[2];    /* how often for each kind */
+    int64_t asked_us[2];  /* the timeout of the last such question */
 } traffic;
 
 static bool seconds_of(ka_demand *out, void *context, int64_t timeout_us,
@@ -21,8 +21,8 @@ static bool seconds_of(ka_demand *out, void *context, int64_t timeout_us,
     const bool held = kind == KA_DEMAND_HELD;
 
     (void)pool;
-    t->asked_us = timeout_us;
-    t->kind = kind;
+    t->asked[kind]++;
+    t->asked_us[kind] = timeout_us;
     *out = (ka_demand){.holders = held ? t->held : t->busy,
                        .arrivals = held ? t->opened : t->requests,
                        .n = HOUR,
@@ -107,9 +107,8 @@ static void test_spawned__m15_the_spare_that_bursts_need(void **state)
     ka_spawn_result result;
     uint32_t m;
 
-    assert_int_equal(t->kind, KA_DEMAND_HELD);
-    assert_int_equal(t->asked_us, r->high[r->answers[0].choice.index]
-                                      .timeout_us);
+    assert_int_equal(t->asked_us[KA_DEMAND_HELD],
+                     r->high[r->answers[0].choice.index].timeout_us);
     for (m = 5; m <= spare; m++) {
         ka_spawn_settings running = ka_spawn_running(&set, &demand, m);
 
@@ -171,7 +170,8 @@ static void test_spawned__event_looks_at_busy_workers(void **state)
 
     ka_server_set(&f->server, KA_FACT_ID_MPM, KA_MPM_EVENT, false, "test");
     r = ask(f, *state);
-    assert_int_equal(t->kind, KA_DEMAND_BUSY);
+    assert_int_equal(t->asked[KA_DEMAND_HELD], 0);
+    assert_int_equal(t->asked[KA_DEMAND_BUSY], 1);
     assert_int_equal(value_of(r, "MinSpareThreads"), 75);
     assert_says(row_of(r, "MinSpareThreads")->because, "(10,800 requests)");
     for (i = 0; i < HOUR; i++) {

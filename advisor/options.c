@@ -16,10 +16,14 @@
 #define SHOW KA_COMMAND_SHOW
 #define PROFILE KA_COMMAND_PROFILE
 #define DOCTOR KA_COMMAND_DOCTOR
-#define LOGS (ADVISE | SHOW | PROFILE)
+#define SIMULATE KA_COMMAND_SIMULATE
+#define LOGS (ADVISE | SHOW | PROFILE | SIMULATE)
 #define REPORTS (ADVISE | SHOW)
 #define FACTS (ADVISE | PROFILE)
+#define MEMORY (FACTS | SIMULATE)
 
+/* MAX_SECS_TO_LINGER of httpd. */
+#define LINGER_MOST_US (INT64_C(30) * 1000000)
 #define LEAST_WINDOW_US (INT64_C(1) * 1000000)
 
 /* A setter returns NULL, or what the value must look like. */
@@ -58,7 +62,8 @@ static const char *set_string(ka_options *options, const char *value,
                                    &options->vhost,       &options->host,
                                    &options->match,       &options->token_file,
                                    &options->ca_file,
-                                   &options->httpd_config};
+                                   &options->httpd_config,
+                                   &options->config,    &options->against};
 
     if (!*value) {
         return "something, not an empty string";
@@ -243,8 +248,35 @@ static const char *set_threads(ka_options *options, const char *value,
     return NULL;
 }
 
+static const char *set_seed(ka_options *options, const char *value, int detail)
+{
+    double number;
+
+    (void)detail;
+    if (ka_parse_number(&number, value) || number < 0 || number > 1e9 ||
+        number != (double)(uint64_t)number) {
+        return "a whole number from 0 to 1000000000";
+    }
+    options->seed = (uint64_t)number;
+    return NULL;
+}
+
+static const char *set_linger(ka_options *options, const char *value,
+                              int detail)
+{
+    int64_t us;
+
+    (void)detail;
+    if (ka_parse_duration(&us, value) || us > LINGER_MOST_US) {
+        return "a time from 0 to 30, such as 2 or 500ms";
+    }
+    options->linger_us = us;
+    return NULL;
+}
+
 static const option_row option_rows[] = {
-    {"output", 0, "FORMAT", ADVISE | FORMULA | SHOW | DOCTOR, set_output, 0,
+    {"output", 0, "FORMAT", ADVISE | FORMULA | SHOW | DOCTOR | SIMULATE,
+     set_output, 0,
      "text (default), json, or conf: a tuned httpd-mpm.conf (advise only)"},
     {"output-file", 'o', "FILE", KA_COMMAND_ALL, set_string, 0,
      "write the result to FILE, whole or not at all; `-` is standard output"},
@@ -261,18 +293,30 @@ static const option_row option_rows[] = {
      "only requests that start before TIME"},
     {"mpm", 0, "NAME", LOGS, set_mpm, 0,
      "prefork, worker or event; default: advice for all three"},
+    {"config", 0, "FILE", SIMULATE, set_string, 8,
+     "the configuration to simulate: httpd's main file with what it includes, "
+     "or a block such as --output conf writes; what it does not say is httpd's "
+     "default"},
+    {"against", 0, "FILE", SIMULATE, set_string, 9,
+     "another configuration, under the same traffic"},
+    {"seed", 0, "N", SIMULATE, set_seed, 0,
+     "of the draws (default 1): the same seed gives the same result"},
+    {"linger", 0, "S", SIMULATE, set_linger, 0,
+     "how long prefork and worker wait for a client's close after their own, 0 "
+     "to 30 (default 0, of a segment as measured; 2 for clients that do not "
+     "answer)"},
     {"httpd-config", 0, "FILE", ADVISE, set_string, 7,
      "facts from the httpd that runs with this main configuration file, or, if "
      "none does, from the file; without SOURCE its traffic too"},
     {"timeout", 0, "S", LOGS | FORMULA, set_timeout, 0,
      "the present KeepAliveTimeout; off or 0: KeepAlive Off; "
      "default: estimated from the log where it can be, else httpd's 5 s"},
-    {"memory", 0, "SIZE", FACTS, set_size_fact, KA_FACT_MEMORY,
+    {"memory", 0, "SIZE", MEMORY, set_size_fact, KA_FACT_MEMORY,
      "memory that httpd may take in all"},
-    {"process-memory", 0, "SIZE", FACTS | FORMULA, set_size_fact,
+    {"process-memory", 0, "SIZE", MEMORY | FORMULA, set_size_fact,
      KA_FACT_PROCESS_MEMORY,
      "memory of one warm httpd process (its unique part, USS)"},
-    {"shared-memory", 0, "SIZE", FACTS, set_size_fact, KA_FACT_SHARED_MEMORY,
+    {"shared-memory", 0, "SIZE", MEMORY, set_size_fact, KA_FACT_SHARED_MEMORY,
      "memory that all processes share, counted once (default 0)"},
     {"proxy-idle", 0, "S", FACTS, set_proxy_idle, 0,
      "idle timeout of the reverse proxy or load balancer in front"},
@@ -339,6 +383,8 @@ void ka_options_init(ka_options *options)
     options->keepalive_requests = -1;
     options->reuse_loss = 0.01;
     options->growth = 1;
+    options->seed = 1;
+    options->linger_us = -1;
 }
 
 static const option_row *row_of_code(int code)

@@ -87,7 +87,8 @@ typedef struct ka_sim_config {
     size_t points;            /* most of the series; 0: KA_SIM_POINTS */
 } ka_sim_config;
 
-/* A step of the series: the most at any instant of it, and counts. */
+/* A step of the series: the most at any instant of it, of free workers the
+ * fewest, and counts. */
 typedef struct ka_sim_point {
     uint32_t children;    /* with those that are ending */
     uint32_t busy;        /* workers that serve; on prefork and worker also

@@ -60,6 +60,7 @@ bool ka_sim_count_begin(ka_sim *s, apr_pool_t *pool)
     s->counts.points =
         apr_pcalloc(pool, (s->out->point_n + 1) * sizeof(ka_sim_point));
     for (i = 0; i <= s->out->point_n; i++) {
+        s->counts.points[i].free = UINT32_MAX;
         s->counts.points[i].memory_bytes = -1;
     }
     s->counts.seen = s->traffic->begin_us;
@@ -88,7 +89,7 @@ static void merge(ka_sim_point *into, const ka_sim_point *now)
 {
     raise_to(&into->children, now->children);
     raise_to(&into->busy, now->busy);
-    raise_to(&into->free, now->free);
+    into->free = now->free < into->free ? now->free : into->free;
     raise_to(&into->connections, now->connections);
     raise_to(&into->waiting, now->waiting);
     if (now->memory_bytes > into->memory_bytes) {

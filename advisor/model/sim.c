@@ -135,7 +135,7 @@ static void close_held(ka_sim *s, uint32_t client, bool by_server)
     c->child = KA_SIM_NONE;
     s->counts.server_closes += by_server;
     s->counts.now.connections--;
-    s->children[child].connections--;
+    ka_sim_closed(s, child);
     if (linger > 0) {
         ka_sim_push(s, ka_sim_add(s->now, linger), KA_SIM_LINGER, child);
         return;
@@ -383,6 +383,7 @@ static void run(ka_sim *s)
         }
     }
     leave_queue(s);
+    maintain_until(s, tick, s->traffic->end_us);
 }
 
 /* ---- all of it ---------------------------------------------------------- */

@@ -167,7 +167,11 @@ bool ka_sim_worker_for(ka_sim *s, uint32_t child);
 void ka_sim_idle_put(ka_sim *s, uint32_t client);
 void ka_sim_idle_take(ka_sim *s, uint32_t client);
 
-/** A connection is gone from its child; its worker was freed before. */
+/** A connection of a child is closed; on prefork and worker its worker is freed
+ * apart, perhaps later. */
+void ka_sim_closed(ka_sim *s, uint32_t child);
+
+/** A child that is ending and has nothing left is gone. */
 void ka_sim_left(ka_sim *s, uint32_t child);
 
 /** The parent's second. @return whether anything changed or may yet */

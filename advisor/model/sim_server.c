@@ -220,6 +220,12 @@ void ka_sim_free(ka_sim *s, uint32_t index)
     place(s, index);
 }
 
+void ka_sim_closed(ka_sim *s, uint32_t index)
+{
+    s->children[index].connections--;
+    place(s, index);
+}
+
 void ka_sim_idle_put(ka_sim *s, uint32_t client)
 {
     ka_sim_client *c = &s->clients[client];

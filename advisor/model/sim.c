@@ -340,15 +340,18 @@ static int64_t maintain_until(ka_sim *s, int64_t tick, int64_t at)
     return tick;
 }
 
-/* What is left in the queue when no child is there to come. */
+/* What is left in the queue when no child is there to come, and what these
+ * clients would have wanted after it. */
 static void leave_queue(ka_sim *s)
 {
     while (s->queue_n > 0) {
-        uint32_t client = s->queue_first;
+        ka_sim_client *c = &s->clients[s->queue_first];
 
-        s->queue_first = s->clients[client].next;
+        s->queue_first = c->next;
         s->queue_n--;
-        s->out->given_up += request_of(s, client)->requests;
+        for (; c->request < c->end; c->request++) {
+            s->out->given_up += s->traffic->requests[c->request].requests;
+        }
     }
 }
 

@@ -109,8 +109,8 @@ typedef struct ka_sim_result {
     int64_t wait_p50_us, wait_p99_us, wait_p999_us, wait_most_us;
     uint32_t waiting_most; /* in the queue */
     uint64_t refused;      /* attempts that found the queue full */
-    uint64_t given_up;     /* requests lost: refused too often, or still in
-                              the queue when nothing moved any more */
+    uint64_t given_up;     /* requests lost: refused too often, or of clients
+                              in the queue when nothing moved any more */
     uint64_t evicted;      /* idle connections closed for want of workers */
     uint64_t dropped;      /* requests that met such a close */
     uint64_t retired;      /* idle connections closed as their child ended */

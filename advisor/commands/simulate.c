@@ -98,6 +98,10 @@ static const char *verdict(const ka_sim_side *side, const ka_server *server,
         count_in_words(r->evicted,
                        "idle connections are closed for want of workers", pool),
         count_in_words(r->dropped, "requests meet such a close", pool),
+        count_in_words(r->limited,
+                       "times a child with free workers stops accepting, for "
+                       "too many connections (AsyncRequestWorkerFactor)",
+                       pool),
         memory_in_words(r, ka_server_get(server, KA_FACT_MEMORY, -1), pool)};
 
     return ka_words_join(pool, parts, sizeof(parts) / sizeof(parts[0]));

@@ -113,6 +113,8 @@ typedef struct ka_sim_result {
                               in the queue when nothing moved any more */
     uint64_t evicted;      /* idle connections closed for want of workers */
     uint64_t dropped;      /* requests that met such a close */
+    uint64_t limited;      /* times that a child of event stopped accepting with
+                              workers free, for AsyncRequestWorkerFactor */
     uint64_t retired;      /* idle connections closed as their child ended */
     uint64_t spawned, ended; /* children; those of the start not counted */
     uint32_t children_most;

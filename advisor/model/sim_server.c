@@ -261,6 +261,7 @@ static void wake(ka_sim *s, uint32_t index)
     ka_sim_child *child = &s->children[index];
 
     child->disabled = true;
+    s->out->limited += child->busy < threads(s);
     place(s, index);
     if (child->busy == threads(s)) {
         cut_idle(s, index, KA_SIM_EVICTED);

@@ -141,7 +141,7 @@ static json_t *run(const ka_sim_side *side, const char *verdict,
 
     return json_pack(
         "{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-        "s:o, s:o, s:o, s:o, s:o}",
+        "s:o, s:o, s:o, s:o, s:o, s:o}",
         "config", ka_doc_text(side->file, pool), "mpm", ka_mpm_name(side->mpm),
         "mpm_origin", ka_doc_text(side->mpm_origin, pool), "settings",
         settings(side, pool), "remarks",
@@ -150,7 +150,8 @@ static json_t *run(const ka_sim_side *side, const char *verdict,
         waits(r), "refused", ka_doc_whole((int64_t)r->refused), "given_up",
         ka_doc_whole((int64_t)r->given_up), "evicted",
         ka_doc_whole((int64_t)r->evicted), "dropped",
-        ka_doc_whole((int64_t)r->dropped), "retired",
+        ka_doc_whole((int64_t)r->dropped), "limited",
+        ka_doc_whole((int64_t)r->limited), "retired",
         ka_doc_whole((int64_t)r->retired), "free_least",
         ka_doc_whole(r->free_least), "children", children(r), "memory_bytes",
         memory(r), "handshake_cpu_s", ka_doc_number(r->handshake_cpu_s),

@@ -69,6 +69,7 @@ CELL(lost_cell, whole(pool, r->given_up))
 CELL(evicted_cell, whole(pool, r->evicted))
 CELL(dropped_cell, whole(pool, r->dropped))
 CELL(retired_cell, whole(pool, r->retired))
+CELL(limited_cell, whole(pool, r->limited))
 CELL(held_cell,
      levels(pool, o->held.mean, o->held.p999, o->held.peak))
 CELL(busy_cell,
@@ -99,6 +100,7 @@ static const struct {
     {"requests lost", lost_cell},
     {"idle connections evicted (event)", evicted_cell},
     {"requests dropped with them", dropped_cell},
+    {"stops at AsyncRequestWorkerFactor", limited_cell},
     {"idle ones closed with a child (event)", retired_cell},
     {"connections held, mean / p99.9 / most", held_cell},
     {"busy with requests, the same", busy_cell},

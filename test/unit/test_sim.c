@@ -213,6 +213,7 @@ static void test_sim__event_accepts_up_to_the_async_limit(void **state)
     assert_near(r.outcome.held.peak, 4, 0);
     assert_int_equal(r.waited, 2);
     assert_int_equal(r.evicted, 0);
+    assert_true(r.limited > 0);
     c.async_factor = 2;
     r = run(visitors, COUNT_OF(visitors), 20, &c, *state);
     assert_near(r.outcome.held.peak, 6, 0);

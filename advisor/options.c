@@ -10,6 +10,7 @@
 #include "crew.h"
 #include "model/outcome.h"
 #include "timearg.h"
+#include "usage.h"
 
 #define ADVISE KA_COMMAND_ADVISE
 #define FORMULA KA_COMMAND_FORMULA
@@ -22,8 +23,7 @@
 #define FACTS (ADVISE | PROFILE)
 #define MEMORY (FACTS | SIMULATE)
 
-/* MAX_SECS_TO_LINGER of httpd. */
-#define LINGER_MOST_US (INT64_C(30) * 1000000)
+#define LINGER_MOST_US (INT64_C(30) * 1000000) /* as in httpd */
 #define LEAST_WINDOW_US (INT64_C(1) * 1000000)
 
 /* A setter returns NULL, or what the value must look like. */
@@ -220,16 +220,22 @@ static const char *set_time(ka_options *options, const char *value, int detail)
     return NULL;
 }
 
-static const char *set_window(ka_options *options, const char *value,
-                              int detail)
+static const char *set_span(ka_options *options, const char *value, int detail)
 {
+    static const struct {
+        int64_t least, most;
+        const char *wanted;
+    } ranges[] = {
+        {LEAST_WINDOW_US, INT64_MAX, "how far back to look, such as 1h or 7d"},
+        {0, LINGER_MOST_US, "a time from 0 to 30, such as 2 or 500ms"}};
+    int64_t *const places[] = {&options->window_us, &options->linger_us};
     int64_t us;
 
-    (void)detail;
-    if (ka_parse_duration(&us, value) || us < LEAST_WINDOW_US) {
-        return "how far back to look, such as 1h or 7d";
+    if (ka_parse_duration(&us, value) || us < ranges[detail].least ||
+        us > ranges[detail].most) {
+        return ranges[detail].wanted;
     }
-    options->window_us = us;
+    *places[detail] = us;
     return NULL;
 }
 
@@ -261,19 +267,6 @@ static const char *set_seed(ka_options *options, const char *value, int detail)
     return NULL;
 }
 
-static const char *set_linger(ka_options *options, const char *value,
-                              int detail)
-{
-    int64_t us;
-
-    (void)detail;
-    if (ka_parse_duration(&us, value) || us > LINGER_MOST_US) {
-        return "a time from 0 to 30, such as 2 or 500ms";
-    }
-    options->linger_us = us;
-    return NULL;
-}
-
 static const option_row option_rows[] = {
     {"output", 0, "FORMAT", ADVISE | FORMULA | SHOW | DOCTOR | SIMULATE,
      set_output, 0,
@@ -299,12 +292,10 @@ static const option_row option_rows[] = {
      "default"},
     {"against", 0, "FILE", SIMULATE, set_string, 9,
      "another configuration, under the same traffic"},
-    {"seed", 0, "N", SIMULATE, set_seed, 0,
-     "of the draws (default 1): the same seed gives the same result"},
-    {"linger", 0, "S", SIMULATE, set_linger, 0,
-     "how long prefork and worker wait for a client's close after their own, 0 "
-     "to 30 (default 0, of a segment as measured; 2 for clients that do not "
-     "answer)"},
+    {"seed", 0, "N", SIMULATE, set_seed, 0, "of the draws (default 1)"},
+    {"linger", 0, "S", SIMULATE, set_span, 1,
+     "how long prefork and worker wait for a client's close after their own "
+     "(default 0, of a segment as measured; 2: clients do not answer)"},
     {"httpd-config", 0, "FILE", ADVISE, set_string, 7,
      "facts from the httpd that runs with this main configuration file, or, if "
      "none does, from the file; without SOURCE its traffic too"},
@@ -341,7 +332,7 @@ static const option_row option_rows[] = {
     {"match", 0, "LABELS", REPORTS, set_string, 4,
      "of Prometheus: only what these label matchers select, such as "
      "job=\"apache\""},
-    {"window", 0, "S", REPORTS, set_window, 0,
+    {"window", 0, "S", REPORTS, set_span, 0,
      "of Prometheus: how far back to look, such as 1h or 7d (default 7d)"},
     {"token-file", 0, "FILE", REPORTS, set_string, 5,
      "of Prometheus: a file that holds the bearer token"},
@@ -371,9 +362,6 @@ static const option_row option_rows[] = {
 #define OPTION_N (sizeof(option_rows) / sizeof(option_rows[0]))
 /* getopt_long's codes of options without a letter. */
 #define OPTION_CODE 256
-
-#define HELP_WIDTH 79
-#define HELP_INDENT 30
 
 void ka_options_init(ka_options *options)
 {
@@ -499,47 +487,16 @@ apr_status_t ka_options_parse(ka_options *options, const char **error,
     return APR_SUCCESS;
 }
 
-/* Length of the next line of at most `room` bytes, cut at a blank. */
-static size_t line_of(const char *text, size_t room)
-{
-    size_t n = strlen(text);
-
-    if (n <= room) {
-        return n;
-    }
-    for (n = room; n > 0 && text[n] != ' '; n--) {
-        continue;
-    }
-    return n > 0 ? n : room;
-}
-
-static void print_help(FILE *out, const option_row *row)
-{
-    const char *text = row->help;
-    char letter[8] = "", left[64];
-
-    if (row->letter) {
-        apr_snprintf(letter, sizeof(letter), "-%c, ", row->letter);
-    }
-    apr_snprintf(left, sizeof(left), "  %s--%s%s%s", letter, row->name,
-                 row->metavar ? " " : "", row->metavar ? row->metavar : "");
-    do {
-        size_t n = line_of(text, HELP_WIDTH - HELP_INDENT);
-
-        fprintf(out, "%-*s%.*s\n", HELP_INDENT, left, (int)n, text);
-        left[0] = '\0';
-        text += n;
-        text += strspn(text, " ");
-    } while (*text);
-}
-
 void ka_options_usage(FILE *out, const ka_command *command)
 {
     size_t i;
 
     for (i = 0; i < OPTION_N; i++) {
         if (option_rows[i].commands & command->bit) {
-            print_help(out, &option_rows[i]);
+            const option_row *row = &option_rows[i];
+
+            ka_usage_option(out, row->letter, row->name, row->metavar,
+                            row->help);
         }
     }
 }

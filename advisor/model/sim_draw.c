@@ -26,6 +26,7 @@ typedef struct drawing {
     size_t chain_n, chain_size;
     ka_sim_request *requests;
     size_t request_n, request_size;
+    int64_t end_us;
     bool failed; /* no memory, or too much of it */
 } drawing;
 
@@ -96,7 +97,7 @@ static double mean_of(const sampler *s, double otherwise)
     for (i = s->first; i < s->end; i++) {
         sum += (double)s->h->bins[i].sum;
     }
-    return fmax(sum / sampler_n(s), 1);
+    return sum / sampler_n(s);
 }
 
 /* ---- chains ------------------------------------------------------------- */
@@ -116,49 +117,59 @@ static void *room(void *items, size_t *size, size_t used, size_t width)
     return grown;
 }
 
-static void add_request(drawing *d, int64_t gap_us)
+/* @param keep  false: only its time is wanted */
+static int64_t add_request(drawing *d, int64_t gap_us, bool keep)
 {
-    ka_sim_request *items = room(d->requests, &d->request_size, d->request_n,
-                                 sizeof(*d->requests));
+    int64_t busy_us = draw(&d->random, &d->service, 0);
+    ka_sim_request *items;
 
+    if (!keep) {
+        return busy_us;
+    }
+    items = room(d->requests, &d->request_size, d->request_n,
+                 sizeof(*d->requests));
     if (items == NULL || d->request_n >= KA_SIM_DRAWN_MAX) {
         d->requests = items ? items : d->requests;
         d->failed = true;
-        return;
+        return 0;
     }
     d->requests = items;
-    items[d->request_n++] =
-        (ka_sim_request){.gap_us = gap_us,
-                         .busy_us = draw(&d->random, &d->service, 0),
-                         .requests = 1};
+    items[d->request_n++] = (ka_sim_request){
+        .gap_us = gap_us, .busy_us = busy_us, .requests = 1};
+    return busy_us;
 }
 
-static void join(drawing *d)
+static int64_t join(drawing *d, bool keep)
 {
-    ka_sim_request *last = &d->requests[d->request_n - 1];
+    int64_t busy_us = draw(&d->random, &d->service, 0);
 
-    last->busy_us += draw(&d->random, &d->service, 0);
-    last->requests++;
-}
-
-/* What one connection carries under T0. */
-static void add_connection(drawing *d, int64_t gap_us)
-{
-    int64_t length = draw(&d->random, &d->lengths, 1);
-
-    add_request(d, gap_us);
-    for (; length > 1 && !d->failed; length--) {
-        if (ka_random_unit(&d->random) < d->draws->joined) {
-            join(d);
-        }
-        else {
-            int64_t gap = draw(&d->random, &d->within, 0);
-
-            add_request(d, gap < d->draws->timeout_us ? gap
-                           : d->draws->timeout_us > 0 ? d->draws->timeout_us
-                                                      : 0);
-        }
+    if (keep) {
+        d->requests[d->request_n - 1].busy_us += busy_us;
+        d->requests[d->request_n - 1].requests++;
     }
+    return busy_us;
+}
+
+static void keep_chain(drawing *d, const ka_sim_chain *chain)
+{
+    ka_sim_chain *items =
+        room(d->chains, &d->chain_size, d->chain_n, sizeof(*d->chains));
+
+    if (items == NULL) {
+        d->failed = true;
+        return;
+    }
+    d->chains = items;
+    items[d->chain_n++] = *chain;
+}
+
+/* Within T0; with KeepAlive Off there are none. */
+static int64_t gap_within(drawing *d)
+{
+    int64_t most = d->draws->timeout_us > 0 ? d->draws->timeout_us : 0;
+    int64_t gap = draw(&d->random, &d->within, 0);
+
+    return gap < most ? gap : most;
 }
 
 static int64_t gap_beyond(drawing *d)
@@ -169,34 +180,53 @@ static int64_t gap_beyond(drawing *d)
     return gap > least ? gap : least;
 }
 
-static void add_chain(drawing *d, int64_t start_us)
+/* What one connection carries under T0. @return how long that takes */
+static int64_t add_connection(drawing *d, int64_t gap_us, bool keep)
 {
-    ka_sim_chain *items =
-        room(d->chains, &d->chain_size, d->chain_n, sizeof(*d->chains));
-    size_t first = d->request_n;
+    int64_t length = draw(&d->random, &d->lengths, 1), gap;
+    int64_t us = add_request(d, gap_us, keep);
 
-    if (items == NULL) {
-        d->failed = true;
-        return;
+    for (; length > 1 && !d->failed; length--) {
+        if (ka_random_unit(&d->random) < d->draws->joined) {
+            us += join(d, keep);
+        }
+        else {
+            gap = gap_within(d);
+            us += gap + add_request(d, gap, keep);
+        }
     }
-    d->chains = items;
-    add_connection(d, 0);
-    while (!d->failed && ka_random_unit(&d->random) < d->draws->again) {
-        add_connection(d, gap_beyond(d));
-    }
-    items[d->chain_n++] =
-        (ka_sim_chain){.start_us = start_us,
-                       .tail_us = draw(&d->random, &d->tail, 0),
-                       .first = first,
-                       .n = d->request_n - first};
+    return us;
 }
 
-/* Chains that begin within a step. */
-static void add_step(drawing *d, size_t step, double clients_per_s)
+/* A chain from where it enters the window to where it leaves it, if it does:
+ * what a client would have done after the end, it waits with. */
+static void add_chain(drawing *d, int64_t start_us)
 {
-    double from = (double)step * d->draws->rate_step_s;
-    double to = from + d->draws->rate_step_s;
+    ka_sim_chain chain = {.first = d->request_n};
+    int64_t at = start_us, gap = 0;
 
+    while (at < d->end_us && !d->failed) {
+        bool keep = at >= 0, goes_on;
+
+        if (keep && d->request_n == chain.first) {
+            chain.start_us = at;
+            gap = 0;
+        }
+        at += add_connection(d, gap, keep);
+        goes_on = ka_random_unit(&d->random) < d->draws->again;
+        gap = goes_on ? gap_beyond(d) : draw(&d->random, &d->tail, 0);
+        chain.tail_us = gap;
+        at = goes_on ? at + gap : d->end_us;
+    }
+    chain.n = d->request_n - chain.first;
+    if (chain.n > 0) {
+        keep_chain(d, &chain);
+    }
+}
+
+/* Chains that begin between two times, in seconds. */
+static void add_span(drawing *d, double from, double to, double clients_per_s)
+{
     if (!(clients_per_s > 0)) {
         return;
     }
@@ -209,7 +239,7 @@ static void add_step(drawing *d, size_t step, double clients_per_s)
         }
         together = draw(&d->random, &d->together, 1);
         for (; together > 0 && !d->failed; together--) {
-            add_chain(d, (int64_t)(from * 1e6));
+            add_chain(d, (int64_t)floor(from * 1e6));
         }
     }
 }
@@ -246,16 +276,55 @@ static apr_status_t release(void *memory)
     return APR_SUCCESS;
 }
 
+static int by_start(const void *a, const void *b)
+{
+    const ka_sim_chain *x = a, *y = b;
+
+    if (x->start_us != y->start_us) {
+        return x->start_us < y->start_us ? -1 : 1;
+    }
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+/* How long before the window chains must begin so that nearly all are there
+ * that reach into it: some times the mean of a chain's length. */
+#define LENGTHS_BEFORE 5
+
+static double seconds_before(const drawing *d, double chains_per_s)
+{
+    double again = d->draws->again;
+    double requests = mean_of(&d->lengths, 1);
+    double connection = requests * mean_of(&d->service, 0) +
+                        (requests - 1) * mean_of(&d->within, 0);
+    double gaps = again * mean_of(&d->beyond, (double)d->draws->timeout_us);
+    double seconds =
+        LENGTHS_BEFORE * (connection + gaps) / (1 - again) / 1e6;
+    double most = KA_SIM_DRAWN_MAX * (1 - again) /
+                  fmax(chains_per_s * requests, 1e-9);
+
+    return again > 0 ? fmin(seconds, most) : 0;
+}
+
 static void run(drawing *d)
 {
     const ka_sim_draws *draws = d->draws;
     /* Of the connections opened only some begin a chain, and of these some
      * come together. */
-    double share = draws->growth * (1 - draws->again) / mean_of(&d->together, 1);
+    double begin = draws->growth * (1 - draws->again);
+    double share = begin / mean_of(&d->together, 1);
+    double before = seconds_before(d, draws->rates[0] * begin);
     size_t i;
 
+    d->end_us =
+        (int64_t)((double)draws->rate_n * draws->rate_step_s * 1e6);
+    add_span(d, -before, 0, draws->rates[0] * share);
     for (i = 0; i < draws->rate_n && !d->failed; i++) {
-        add_step(d, i, draws->rates[i] * share);
+        add_span(d, (double)i * draws->rate_step_s,
+                 (double)(i + 1) * draws->rate_step_s,
+                 draws->rates[i] * share);
+    }
+    if (d->chain_n > 0) {
+        qsort(d->chains, d->chain_n, sizeof(*d->chains), by_start);
     }
 }
 
@@ -285,8 +354,7 @@ apr_status_t ka_sim_traffic_draw(ka_sim_traffic *out, const ka_sim_draws *draws,
             .chain_n = d->chain_n,
             .requests = d->requests,
             .request_n = d->request_n,
-            .end_us = (int64_t)((double)draws->rate_n * draws->rate_step_s *
-                                1e6)};
+            .end_us = d->end_us};
     }
     free(d);
     return rv;

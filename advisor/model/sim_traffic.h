@@ -75,10 +75,11 @@ typedef struct ka_sim_draws {
 } ka_sim_draws;
 
 /**
- * Draws chains.  Clients come at random (Poisson within a step), each with as
- * many connections at once as `together` says; values are drawn evenly within
- * their bin.  What comes after the last step is cut off by no window: chains
- * that began go on.
+ * Draws what falls into the window of the rates.  Clients come at random
+ * (Poisson within a step), each with as many connections at once as `together`
+ * says; values are drawn evenly around their bin's mean.  Chains that began
+ * before are there, as if it had been going on at the first rate; no chain
+ * opens a connection (under T0) after the end.
  * @param out  owned by pool
  * @return APR_SUCCESS; APR_EINVAL without rates, or if they come to more than
  *         KA_SIM_DRAWN_MAX requests; APR_ENOMEM

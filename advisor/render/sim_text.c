@@ -4,12 +4,38 @@
  * each over time. */
 #include "sim.h"
 
+#include <string.h>
 #include <apr_strings.h>
 
 #include <ka_units.h>
 
 #include "sections.h"
 #include "table.h"
+
+/* ---- names -------------------------------------------------------------- */
+
+#define LABEL_MOST 24
+
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* A short name of a configuration: its file's, where that tells which. */
+static const char *label_of(const ka_sim_view *view, size_t side,
+                            apr_pool_t *pool)
+{
+    static const char *const options[KA_SIM_SIDES] = {"--config", "--against"};
+    const char *name = base_of(view->sides[side].file);
+    const char *other = base_of(view->sides[view->side_n - 1 - side].file);
+
+    if (strlen(name) > LABEL_MOST || (view->side_n > 1 && !strcmp(name, other))) {
+        return options[side];
+    }
+    return ka_words_clean(pool, name, false);
+}
 
 /* ---- one value for each configuration ------------------------------------ */
 
@@ -115,9 +141,8 @@ static void print_rows(ka_page *page, const ka_sim_view *view)
 {
     const ka_column columns[] = {
         {.head = ""},
-        {.head = view->sides[0].file, .right = true, .most = 30},
-        {.head = view->sides[view->side_n - 1].file, .right = true,
-         .most = 30}};
+        {.head = label_of(view, 0, page->pool), .right = true},
+        {.head = label_of(view, view->side_n - 1, page->pool), .right = true}};
     ka_table table;
     size_t i, k;
 
@@ -150,9 +175,9 @@ static const ka_column point_columns[] = {
 
 #define POINT_COLUMNS (sizeof(point_columns) / sizeof(point_columns[0]))
 
-static void print_points(ka_page *page, const ka_sim_side *side)
+static void print_points(ka_page *page, const ka_sim_view *view, size_t side)
 {
-    const ka_sim_result *r = &side->result;
+    const ka_sim_result *r = &view->sides[side].result;
     apr_pool_t *pool = page->pool;
     ka_table table;
     size_t i;
@@ -161,7 +186,7 @@ static void print_points(ka_page *page, const ka_sim_side *side)
         page,
         apr_psprintf(pool, "%s over time: the most, of free workers the "
                            "fewest, in each %s",
-                     ka_words_clean(pool, side->file, false),
+                     label_of(view, side, pool),
                      ka_words_duration(pool, (double)r->step_us)));
     ka_table_init(&table, point_columns, POINT_COLUMNS, pool);
     for (i = 0; i < r->point_n; i++) {
@@ -198,8 +223,9 @@ static const char *value_text(const ka_fact *fact, ka_fact_unit unit,
     }
 }
 
-static void print_settings(ka_page *page, const ka_sim_side *side)
+static void print_settings(ka_page *page, const ka_sim_view *view, size_t at)
 {
+    const ka_sim_side *side = &view->sides[at];
     static const ka_column columns[] = {{.head = "Directive"},
                                         {.head = "Value", .right = true},
                                         {.head = "From", .wrap = true}};
@@ -207,12 +233,11 @@ static void print_settings(ka_page *page, const ka_sim_side *side)
     const ka_setting_id *ids = ka_sim_settings(&n, side->mpm);
     ka_table table;
 
-    ka_page_heading(page,
-                    apr_psprintf(page->pool, "Settings of %s (MPM %s, by %s)",
-                                 ka_words_clean(page->pool, side->file, false),
-                                 ka_mpm_name(side->mpm),
-                                 ka_words_clean(page->pool, side->mpm_origin,
-                                                false)));
+    ka_page_heading(page, apr_psprintf(page->pool, "Settings of %s",
+                                       label_of(view, at, page->pool)));
+    ka_page_item(page, "MPM",
+                 apr_pstrcat(page->pool, ka_mpm_name(side->mpm), ", by ",
+                             side->mpm_origin, NULL));
     ka_table_init(&table, columns, 3, page->pool);
     for (i = 0; i < n; i++) {
         const ka_fact_info *info = ka_setting_info_of(ids[i]);
@@ -283,10 +308,10 @@ apr_status_t ka_render_sim_text(FILE *out, const ka_sim_view *view,
     print_verdicts(&page, view);
     print_rows(&page, view);
     for (i = 0; i < view->side_n; i++) {
-        print_points(&page, &view->sides[i]);
+        print_points(&page, view, i);
     }
     for (i = 0; i < view->side_n; i++) {
-        print_settings(&page, &view->sides[i]);
+        print_settings(&page, view, i);
     }
     print_basis(&page, view);
     ka_section_source(&page, view->report, options->verbose);

@@ -10,16 +10,20 @@
 #include "crew.h"
 #include "model/outcome.h"
 #include "timearg.h"
+#include "usage.h"
 
 #define ADVISE KA_COMMAND_ADVISE
 #define FORMULA KA_COMMAND_FORMULA
 #define SHOW KA_COMMAND_SHOW
 #define PROFILE KA_COMMAND_PROFILE
 #define DOCTOR KA_COMMAND_DOCTOR
-#define LOGS (ADVISE | SHOW | PROFILE)
+#define SIMULATE KA_COMMAND_SIMULATE
+#define LOGS (ADVISE | SHOW | PROFILE | SIMULATE)
 #define REPORTS (ADVISE | SHOW)
 #define FACTS (ADVISE | PROFILE)
+#define MEMORY (FACTS | SIMULATE)
 
+#define LINGER_MOST_US (INT64_C(30) * 1000000) /* as in httpd */
 #define LEAST_WINDOW_US (INT64_C(1) * 1000000)
 
 /* A setter returns NULL, or what the value must look like. */
@@ -58,7 +62,8 @@ static const char *set_string(ka_options *options, const char *value,
                                    &options->vhost,       &options->host,
                                    &options->match,       &options->token_file,
                                    &options->ca_file,
-                                   &options->httpd_config};
+                                   &options->httpd_config,
+                                   &options->config,    &options->against};
 
     if (!*value) {
         return "something, not an empty string";
@@ -215,16 +220,22 @@ static const char *set_time(ka_options *options, const char *value, int detail)
     return NULL;
 }
 
-static const char *set_window(ka_options *options, const char *value,
-                              int detail)
+static const char *set_span(ka_options *options, const char *value, int detail)
 {
+    static const struct {
+        int64_t least, most;
+        const char *wanted;
+    } ranges[] = {
+        {LEAST_WINDOW_US, INT64_MAX, "how far back to look, such as 1h or 7d"},
+        {0, LINGER_MOST_US, "a time from 0 to 30, such as 2 or 500ms"}};
+    int64_t *const places[] = {&options->window_us, &options->linger_us};
     int64_t us;
 
-    (void)detail;
-    if (ka_parse_duration(&us, value) || us < LEAST_WINDOW_US) {
-        return "how far back to look, such as 1h or 7d";
+    if (ka_parse_duration(&us, value) || us < ranges[detail].least ||
+        us > ranges[detail].most) {
+        return ranges[detail].wanted;
     }
-    options->window_us = us;
+    *places[detail] = us;
     return NULL;
 }
 
@@ -243,8 +254,22 @@ static const char *set_threads(ka_options *options, const char *value,
     return NULL;
 }
 
+static const char *set_seed(ka_options *options, const char *value, int detail)
+{
+    double number;
+
+    (void)detail;
+    if (ka_parse_number(&number, value) || number < 0 || number > 1e9 ||
+        number != (double)(uint64_t)number) {
+        return "a whole number from 0 to 1000000000";
+    }
+    options->seed = (uint64_t)number;
+    return NULL;
+}
+
 static const option_row option_rows[] = {
-    {"output", 0, "FORMAT", ADVISE | FORMULA | SHOW | DOCTOR, set_output, 0,
+    {"output", 0, "FORMAT", ADVISE | FORMULA | SHOW | DOCTOR | SIMULATE,
+     set_output, 0,
      "text (default), json, or conf: a tuned httpd-mpm.conf (advise only)"},
     {"output-file", 'o', "FILE", KA_COMMAND_ALL, set_string, 0,
      "write the result to FILE, whole or not at all; `-` is standard output"},
@@ -261,18 +286,28 @@ static const option_row option_rows[] = {
      "only requests that start before TIME"},
     {"mpm", 0, "NAME", LOGS, set_mpm, 0,
      "prefork, worker or event; default: advice for all three"},
+    {"config", 0, "FILE", SIMULATE, set_string, 8,
+     "the configuration to simulate: httpd's main file with what it includes, "
+     "or a block such as --output conf writes; what it does not say is httpd's "
+     "default"},
+    {"against", 0, "FILE", SIMULATE, set_string, 9,
+     "another configuration, under the same traffic"},
+    {"seed", 0, "N", SIMULATE, set_seed, 0, "of the draws (default 1)"},
+    {"linger", 0, "S", SIMULATE, set_span, 1,
+     "how long prefork and worker wait for a client's close after their own "
+     "(default 0, of a segment as measured; 2: clients do not answer)"},
     {"httpd-config", 0, "FILE", ADVISE, set_string, 7,
      "facts from the httpd that runs with this main configuration file, or, if "
      "none does, from the file; without SOURCE its traffic too"},
     {"timeout", 0, "S", LOGS | FORMULA, set_timeout, 0,
      "the present KeepAliveTimeout; off or 0: KeepAlive Off; "
      "default: estimated from the log where it can be, else httpd's 5 s"},
-    {"memory", 0, "SIZE", FACTS, set_size_fact, KA_FACT_MEMORY,
+    {"memory", 0, "SIZE", MEMORY, set_size_fact, KA_FACT_MEMORY,
      "memory that httpd may take in all"},
-    {"process-memory", 0, "SIZE", FACTS | FORMULA, set_size_fact,
+    {"process-memory", 0, "SIZE", MEMORY | FORMULA, set_size_fact,
      KA_FACT_PROCESS_MEMORY,
      "memory of one warm httpd process (its unique part, USS)"},
-    {"shared-memory", 0, "SIZE", FACTS, set_size_fact, KA_FACT_SHARED_MEMORY,
+    {"shared-memory", 0, "SIZE", MEMORY, set_size_fact, KA_FACT_SHARED_MEMORY,
      "memory that all processes share, counted once (default 0)"},
     {"proxy-idle", 0, "S", FACTS, set_proxy_idle, 0,
      "idle timeout of the reverse proxy or load balancer in front"},
@@ -297,7 +332,7 @@ static const option_row option_rows[] = {
     {"match", 0, "LABELS", REPORTS, set_string, 4,
      "of Prometheus: only what these label matchers select, such as "
      "job=\"apache\""},
-    {"window", 0, "S", REPORTS, set_window, 0,
+    {"window", 0, "S", REPORTS, set_span, 0,
      "of Prometheus: how far back to look, such as 1h or 7d (default 7d)"},
     {"token-file", 0, "FILE", REPORTS, set_string, 5,
      "of Prometheus: a file that holds the bearer token"},
@@ -328,9 +363,6 @@ static const option_row option_rows[] = {
 /* getopt_long's codes of options without a letter. */
 #define OPTION_CODE 256
 
-#define HELP_WIDTH 79
-#define HELP_INDENT 30
-
 void ka_options_init(ka_options *options)
 {
     memset(options, 0, sizeof(*options));
@@ -339,6 +371,8 @@ void ka_options_init(ka_options *options)
     options->keepalive_requests = -1;
     options->reuse_loss = 0.01;
     options->growth = 1;
+    options->seed = 1;
+    options->linger_us = -1;
 }
 
 static const option_row *row_of_code(int code)
@@ -453,47 +487,16 @@ apr_status_t ka_options_parse(ka_options *options, const char **error,
     return APR_SUCCESS;
 }
 
-/* Length of the next line of at most `room` bytes, cut at a blank. */
-static size_t line_of(const char *text, size_t room)
-{
-    size_t n = strlen(text);
-
-    if (n <= room) {
-        return n;
-    }
-    for (n = room; n > 0 && text[n] != ' '; n--) {
-        continue;
-    }
-    return n > 0 ? n : room;
-}
-
-static void print_help(FILE *out, const option_row *row)
-{
-    const char *text = row->help;
-    char letter[8] = "", left[64];
-
-    if (row->letter) {
-        apr_snprintf(letter, sizeof(letter), "-%c, ", row->letter);
-    }
-    apr_snprintf(left, sizeof(left), "  %s--%s%s%s", letter, row->name,
-                 row->metavar ? " " : "", row->metavar ? row->metavar : "");
-    do {
-        size_t n = line_of(text, HELP_WIDTH - HELP_INDENT);
-
-        fprintf(out, "%-*s%.*s\n", HELP_INDENT, left, (int)n, text);
-        left[0] = '\0';
-        text += n;
-        text += strspn(text, " ");
-    } while (*text);
-}
-
 void ka_options_usage(FILE *out, const ka_command *command)
 {
     size_t i;
 
     for (i = 0; i < OPTION_N; i++) {
         if (option_rows[i].commands & command->bit) {
-            print_help(out, &option_rows[i]);
+            const option_row *row = &option_rows[i];
+
+            ka_usage_option(out, row->letter, row->name, row->metavar,
+                            row->help);
         }
     }
 }

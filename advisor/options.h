@@ -50,6 +50,11 @@ typedef struct ka_options {
     const char *httpd_config; /* main configuration file; NULL: the server's
                                  that runs here */
     const char *token_file, *ca_file; /* Prometheus; NULL: none */
+    const char *config, *against; /* simulate: files; NULL: not given */
+    uint64_t seed;           /* of the simulation's draws */
+    int64_t linger_us;       /* -1: not given */
+    bool keep_requests;      /* a trace is wanted, of a log too that could be
+                                counted as it is read; set by commands */
     bool insecure;           /* Prometheus: any certificate will do */
     bool check, quiet, verbose, legacy_names, help, version, connections;
     bool diff;               /* advise: edits of the configuration's files */
@@ -73,6 +78,7 @@ typedef struct ka_command {
 #define KA_COMMAND_SHOW (1u << 2)
 #define KA_COMMAND_PROFILE (1u << 3)
 #define KA_COMMAND_DOCTOR (1u << 4)
+#define KA_COMMAND_SIMULATE (1u << 5)
 #define KA_COMMAND_ALL (~0u)
 
 /** Defaults; everything that can be unknown is unknown. */

@@ -242,9 +242,12 @@ static apr_status_t analyse_log(ka_analysis *a, const char **error,
     rv = ka_log_open(&log, &a->source, error, &with, options->sources,
                      options->source_n, pool);
     if (!rv) {
-        rv = ka_stream_fits(&a->source)
+        rv = ka_stream_fits(&a->source) && !options->keep_requests
                  ? ka_analysis_stream(a, error, log, options, pool)
-                 : ka_analysis_requests(a, error, log, KA_KEEP_REQUESTS,
+                 : ka_analysis_requests(a, error, log,
+                                        options->keep_requests
+                                            ? KA_KEEP_FOR_TRACE
+                                            : KA_KEEP_REQUESTS,
                                         options, pool);
     }
     ka_progress_end(&progress);

@@ -83,6 +83,8 @@ apr_status_t ka_analysis_segment(ka_analysis *analysis, const char **error,
  * lead to that takes 170 MB at most, and 50 MB what waits to be put in order.
  */
 #define KA_KEEP_REQUESTS 300000
+/* Where the requests themselves are wanted. */
+#define KA_KEEP_FOR_TRACE 1000000
 
 /**
  * ka_analysis_run for an open log that names connections: source and server

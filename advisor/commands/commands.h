@@ -16,6 +16,7 @@ int ka_command_advise(const ka_options *options, apr_pool_t *pool);
 int ka_command_doctor(const ka_options *options, apr_pool_t *pool);
 int ka_command_formula(const ka_options *options, apr_pool_t *pool);
 int ka_command_profile(const ka_options *options, apr_pool_t *pool);
+int ka_command_simulate(const ka_options *options, apr_pool_t *pool);
 int ka_command_show(const ka_options *options, apr_pool_t *pool);
 
 #endif

@@ -14,13 +14,6 @@ typedef struct batch {
 
 #define HOLD_BEYOND UINT32_MAX
 
-typedef struct server {
-    ka_spawn_settings s;
-    uint32_t limit; /* children that may be there */
-    uint32_t children;
-    uint32_t rate; /* children to start, if any */
-} server;
-
 /* ---- settings ---------------------------------------------------------- */
 
 static uint32_t at_least(uint32_t value, uint32_t least)
@@ -65,28 +58,74 @@ ka_spawn_settings ka_spawn_normalized(const ka_spawn_settings *settings)
 
 /* ---- httpd's part ------------------------------------------------------ */
 
-static uint32_t workers_of(const server *v)
+ka_spawner ka_spawner_of(const ka_spawn_settings *settings)
 {
-    uint64_t workers = (uint64_t)v->children * v->s.threads_per_child;
+    ka_spawner v = {.settings = ka_spawn_normalized(settings), .rate = 1};
+
+    v.limit = child_limit(&v.settings);
+    v.children = v.settings.start_servers;
+    return v;
+}
+
+static uint32_t workers_of(const ka_spawner *v)
+{
+    uint64_t workers = (uint64_t)v->children * v->settings.threads_per_child;
 
     return workers > UINT32_MAX ? UINT32_MAX : (uint32_t)workers;
 }
 
-/* The end of a second; returns what ka_spawn_second.spawned holds. */
-static int32_t maintain(server *v, uint32_t idle)
+/* Children that may be started.  Those that are ending still have a slot on
+ * prefork, one of ServerLimit on event, and none on worker, whose slots are
+ * given anew once a thread in them has ended. */
+static uint32_t free_slots(const ka_spawner *v, const ka_spawn_ending *ending)
 {
-    uint32_t start;
+    const ka_spawn_settings *s = &v->settings;
+    uint64_t most = v->limit, used = v->children;
+    uint64_t active =
+        (uint64_t)v->children * s->threads_per_child + ending->busy;
 
-    if (idle > v->s.max_spare) {
+    if (s->mpm == KA_MPM_PREFORK) {
+        used += ending->children;
+    }
+    else if (s->mpm == KA_MPM_EVENT) {
+        uint64_t slots = s->server_limit > ending->children
+                             ? s->server_limit - ending->children
+                             : 0;
+
+        most = active >= s->max_request_workers ? 0 : most;
+        most = slots < most ? slots : most;
+    }
+    return most > used ? (uint32_t)(most - used) : 0;
+}
+
+/* event asks nobody while others are ending, unless the scoreboard has room
+ * for a generation. */
+static bool may_end(const ka_spawner *v, const ka_spawn_ending *ending)
+{
+    uint64_t total = (uint64_t)v->children + ending->children;
+
+    return v->settings.mpm != KA_MPM_EVENT || ending->children == 0 ||
+           v->settings.server_limit > total + v->limit;
+}
+
+int32_t ka_spawner_maintain(ka_spawner *v, uint32_t idle,
+                            const ka_spawn_ending *ending)
+{
+    uint32_t room = free_slots(v, ending), start;
+
+    if (idle > v->settings.max_spare) {
         v->rate = 1;
+        if (v->children == 0 || !may_end(v, ending)) {
+            return 0;
+        }
         v->children--;
         return -1;
     }
-    if (idle >= v->s.min_spare || v->children >= v->limit) {
+    if (idle >= v->settings.min_spare || room == 0) {
         v->rate = 1;
         return 0;
     }
-    start = at_most(v->rate, v->limit - v->children);
+    start = at_most(v->rate, room);
     v->children += start;
     v->rate = at_most(v->rate * 2, KA_SPAWN_RATE_MAX);
     return (int32_t)start;
@@ -247,8 +286,10 @@ static void count_second(ka_spawn_result *out, const ka_spawn_second *second)
     out->ended += second->spawned < 0;
 }
 
-static ka_spawn_second run_second(run *r, server *v, size_t t, uint64_t came)
+static ka_spawn_second run_second(run *r, ka_spawner *v, size_t t,
+                                  uint64_t came)
 {
+    static const ka_spawn_ending none;
     uint32_t workers = workers_of(v);
     uint64_t waiting;
     ka_spawn_second second = {.children = v->children, .workers = workers};
@@ -260,7 +301,7 @@ static ka_spawn_second run_second(run *r, server *v, size_t t, uint64_t came)
     second.busy = (uint32_t)r->busy;
     second.idle = workers - second.busy;
     second.waiting = waiting > UINT32_MAX ? UINT32_MAX : (uint32_t)waiting;
-    second.spawned = maintain(v, second.idle);
+    second.spawned = ka_spawner_maintain(v, second.idle, &none);
     return second;
 }
 
@@ -268,7 +309,7 @@ apr_status_t ka_spawn_run(ka_spawn_result *out, ka_spawn_second *seconds,
                           const ka_spawn_demand *demand,
                           const ka_spawn_settings *settings, apr_pool_t *pool)
 {
-    server v = {.s = ka_spawn_normalized(settings), .rate = 1};
+    ka_spawner v = ka_spawner_of(settings);
     apr_pool_t *scratch;
     batch *batches;
     run r = {.n = demand->n};
@@ -285,8 +326,6 @@ apr_status_t ka_spawn_run(ka_spawn_result *out, ka_spawn_second *seconds,
     r.waits = apr_pcalloc(scratch, (r.n + 1) * sizeof(*r.waits));
     r.batches = batches;
     r.batch_n = pair_up(batches, demand);
-    v.limit = child_limit(&v.s);
-    v.children = v.s.start_servers;
     memset(out, 0, sizeof(*out));
     for (t = 0; t < r.n; t++) {
         ka_spawn_second second = run_second(&r, &v, t, arrivals_in(demand, t));

@@ -86,6 +86,33 @@ typedef struct ka_spawn_result {
  */
 ka_spawn_settings ka_spawn_normalized(const ka_spawn_settings *settings);
 
+/* The parent: what it does once a second. */
+typedef struct ka_spawner {
+    ka_spawn_settings settings; /* normalized */
+    uint32_t limit;             /* children that may be there */
+    uint32_t children;          /* started and not asked to end */
+    uint32_t rate;              /* children to start, if any */
+} ka_spawner;
+
+/* Children that were asked to end and are still there. */
+typedef struct ka_spawn_ending {
+    uint32_t children;
+    uint32_t busy; /* their workers that still serve */
+} ka_spawn_ending;
+
+/** A parent that has just started its StartServers. */
+ka_spawner ka_spawner_of(const ka_spawn_settings *settings);
+
+/**
+ * The end of a second: the rules at the head of this file.
+ * @param idle    idle workers, of children that are starting too; on event
+ *                those of children that accept
+ * @param ending  the children that are not counted in v->children any more
+ * @return children started; -1: one is asked to end; v->children counts it so
+ */
+int32_t ka_spawner_maintain(ka_spawner *v, uint32_t idle,
+                            const ka_spawn_ending *ending);
+
 /**
  * Runs the loop over the demand.
  * @param seconds   seconds[demand->n], filled; NULL: not wanted

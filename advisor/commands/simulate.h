@@ -1,0 +1,38 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE.
+ *
+ * Parts of `kaadvisor simulate`: a configuration from a file, and the traffic
+ * of an analysis.
+ */
+#ifndef KA_COMMAND_SIMULATE_H
+#define KA_COMMAND_SIMULATE_H
+
+#include "../render/sim.h"
+#include "analysis.h"
+
+/**
+ * Reads a configuration: httpd's main file with what it includes, or a block
+ * of directives such as --output conf writes.  httpd is not asked.
+ * @param side   file, mpm, settings, remarks and the settings' part of config
+ * @param mpm    for a file that loads none; KA_MPM_UNKNOWN: the one MPM that
+ *               the file has settings for
+ * @param error  on failure a text for the user
+ * @return APR_SUCCESS; APR_EINVAL: no MPM, or several; the system's status if
+ *         the file cannot be read
+ */
+apr_status_t ka_simulate_config(ka_sim_side *side, const char **error,
+                                const char *file, int32_t mpm,
+                                apr_pool_t *pool);
+
+/**
+ * What the clients of an analysis want: its own chains where it has a trace
+ * (of a bracket those of the side with most connections), else draws from its
+ * distributions, of its busiest hour.
+ * @param view   gets traffic, requests, drawn and how
+ * @param error  on failure a text for the user
+ * @return APR_SUCCESS; APR_EINVAL: a source without either; APR_ENOMEM
+ */
+apr_status_t ka_simulate_traffic(ka_sim_view *view, const char **error,
+                                 const ka_analysis *analysis, uint64_t seed,
+                                 apr_pool_t *pool);
+
+#endif

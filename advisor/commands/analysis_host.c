@@ -12,10 +12,8 @@
 #include "../sources/segment.h"
 #include "../words.h"
 #include "analysis.h"
+#include "host_segment.h"
 #include "say.h"
-
-/* The name that mod_kastats gives its segment. */
-#define SEGMENT "kastats.seg"
 
 void ka_host_found(ka_host *host, const char *format, ...)
 {
@@ -213,32 +211,6 @@ static int inspect(ka_host *host, const ka_httpd_instance *instance,
 
 /* ---- the live segment -------------------------------------------------- */
 
-/* Where mod_kastats writes it.  Without DefaultRuntimeDir that is compiled
- * in, and so is the place of PidFile, in the same directory. */
-static const char *segment_path(const ka_httpd *httpd, apr_pool_t *pool)
-{
-    const ka_cfg_server *server = httpd->server;
-    const char *path = server->kastats_file, *real;
-
-    if (!path && server->runtime_dir) {
-        path = ka_root_join(server->runtime_dir, SEGMENT, pool);
-    }
-    if (!path && server->pid_file) {
-        const char *slash = strrchr(server->pid_file, '/');
-
-        path = slash ? apr_pstrcat(pool,
-                                   apr_pstrmemdup(pool, server->pid_file,
-                                                  (apr_size_t)(slash + 1 -
-                                                          server->pid_file)),
-                                   SEGMENT, NULL)
-                     : NULL;
-    }
-    return path && !ka_root_resolve(&real, httpd->files, path, pool) &&
-                   ka_segment_source_is(real)
-               ? real
-               : NULL;
-}
-
 static bool use_segment(ka_host *host, const char *path)
 {
     const char **sources = apr_palloc(host->pool, sizeof(*sources));
@@ -254,7 +226,7 @@ static bool use_segment(ka_host *host, const char *path)
 static bool try_segment(ka_host *host, bool any)
 {
     const ka_options *o = &host->options;
-    const char *path = segment_path(host->httpd, host->pool), *error;
+    const char *path = ka_host_segment_path(host->httpd, host->pool), *error;
     uint64_t connections;
     ka_live *live;
 

@@ -186,6 +186,19 @@ static void add_process(ka_memory *m, int64_t *rss_held,
     }
 }
 
+static void count_requests(ka_memory *m, int64_t requests)
+{
+    if (requests < 0) {
+        return;
+    }
+    if (m->counted_n++ == 0 || requests < m->requests_least) {
+        m->requests_least = requests;
+    }
+    if (requests > m->requests_most) {
+        m->requests_most = requests;
+    }
+}
+
 static void sum_up(ka_memory *m)
 {
     int64_t rss_held = 0;
@@ -193,7 +206,8 @@ static void sum_up(ka_memory *m)
 
     m->measure = KA_MEASURE_ROLLUP;
     m->pss_sum = m->held = m->swap_bytes = 0;
-    m->warm_n = m->pss_n = 0;
+    m->warm_n = m->pss_n = m->counted_n = 0;
+    m->requests_least = m->requests_most = -1;
     add_process(m, &rss_held, &m->parent);
     for (i = 0; i < m->child_n; i++) {
         ka_memory_child *child = &m->children[i];
@@ -201,6 +215,7 @@ static void sum_up(ka_memory *m)
         child->warm = is_warm(child);
         m->warm_n += child->warm;
         m->pss_n += child->memory.pss >= 0;
+        count_requests(m, child->requests);
         add_process(m, &rss_held, &child->memory);
     }
     m->held = m->held > rss_held ? m->held : rss_held;

@@ -81,6 +81,8 @@ typedef struct ka_memory {
     int threads;          /* of a child, the most; 0 without one */
     ka_measure measure;   /* the poorest of all that was read */
     size_t warm_n, pss_n; /* children that are warm; whose PSS is known */
+    size_t counted_n;     /* children whose requests are known */
+    int64_t requests_least, requests_most; /* of these; -1 without one */
     int64_t pss_sum;      /* parent and children; -1 unless all are known */
     int64_t held;         /* that cannot be reclaimed, at least; >= 0 */
     int64_t swap_bytes;   /* of all whose swap is known */

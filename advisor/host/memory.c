@@ -15,6 +15,9 @@
 #define LEAK_CHILDREN 5
 #define LEAK_ERRORS 3.0
 #define LEAK_GROWTH 0.05
+/* What the allocator keeps of garbage differs by more than a small child's
+ * share of growth. */
+#define LEAK_LEAST 1048576.0
 
 /* ---- [M17] a leak ------------------------------------------------------ */
 
@@ -77,10 +80,11 @@ ka_memory_leak ka_memory_leak_of(const ka_memory_child *children, size_t n)
     line all = line_of(children, n, 0);
     line later = line_of(children, n, all.x);
     double slope = slope_of(&all), error = error_of(&all);
+    double growth = slope * (all.most - all.least);
     ka_memory_leak leak = {.error = error, .children = all.n};
 
     leak.measured = all.n >= LEAK_CHILDREN && slope > LEAK_ERRORS * error &&
-                    slope * (all.most - all.least) >= LEAK_GROWTH * all.y &&
+                    growth >= fmax(LEAK_GROWTH * all.y, LEAK_LEAST) &&
                     slope_of(&later) >= slope / 2 && slope > 0;
     leak.bytes_per_request = leak.measured ? slope : 0;
     return leak;

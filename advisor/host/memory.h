@@ -130,7 +130,7 @@ void ka_memory_fit(ka_memory *memory, apr_pool_t *pool);
  * [M17] Growth of USS per request: least squares over the warm children whose
  * requests are known.  Measured if there are at least 5, the slope is 3
  * standard errors above 0, and the line climbs by at least 5 % of the mean
- * USS over the range seen.
+ * USS, and a megabyte, over the range seen.
  */
 ka_memory_leak ka_memory_leak_of(const ka_memory_child *children, size_t n);
 

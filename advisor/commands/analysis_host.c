@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <apr_strings.h>
 #include <apr_time.h>
 
@@ -54,32 +56,38 @@ static const char *main_file(const ka_httpd_instance *instance,
                : NULL;
 }
 
-static const char *real_path(const char *path, apr_pool_t *pool)
+/* By which file it is, not by its name: that of a container is another one
+ * than the file of the same name here. */
+static bool same_file(const char *a, const char *b)
 {
-    char *real = path ? realpath(path, NULL) : NULL;
-    const char *copy = real ? apr_pstrdup(pool, real) : NULL;
+    struct stat first, second;
 
-    free(real);
-    return copy;
+    return !stat(a, &first) && !stat(b, &second) &&
+           first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
-/* The one that runs with this main file; NULL if none does. */
+/* The one that runs with this main file; NULL if none does.  Several may: then
+ * the one whose path is just that. */
 static const ka_httpd_instance *running_with(const apr_array_header_t *httpds,
                                              const char *file,
                                              apr_pool_t *pool)
 {
+    const ka_httpd_instance *found = NULL;
     int i;
 
     for (i = 0; i < httpds->nelts; i++) {
         const ka_httpd_instance *instance =
             &APR_ARRAY_IDX(httpds, i, ka_httpd_instance);
-        const char *own = real_path(main_file(instance, pool), pool);
+        const char *own = main_file(instance, pool);
 
         if (own && !strcmp(own, file)) {
             return instance;
         }
+        if (own && !found && same_file(own, file)) {
+            found = instance;
+        }
     }
-    return NULL;
+    return found;
 }
 
 static int say_several(const apr_array_header_t *httpds, apr_pool_t *pool)
@@ -113,6 +121,18 @@ static int say_none(apr_pool_t *pool)
     return KA_EXIT_USAGE;
 }
 
+/* Links stay as they are: followed by name, /proc/PID/root would lead here. */
+static const char *absolute(const char *path, apr_pool_t *pool)
+{
+    char *here = *path == '/' ? NULL : getcwd(NULL, 0);
+    const char *whole = *path == '/' ? path
+                        : here       ? apr_pstrcat(pool, here, "/", path, NULL)
+                                     : NULL;
+
+    free(here);
+    return whole;
+}
+
 /* *instance is NULL if only the file of --httpd-config is there. */
 static int choose(const ka_httpd_instance **instance, const char **file,
                   const ka_options *options, apr_pool_t *pool)
@@ -130,8 +150,8 @@ static int choose(const ka_httpd_instance **instance, const char **file,
         httpds = apr_array_make(pool, 1, sizeof(ka_httpd_instance));
     }
     if (options->httpd_config) {
-        *file = real_path(options->httpd_config, pool);
-        if (!*file) {
+        *file = absolute(options->httpd_config, pool);
+        if (!*file || access(*file, F_OK)) {
             ka_say(pool,
                    "--httpd-config %s: %s; give the server's main "
                    "configuration file, as `httpd -V` names it",

@@ -304,6 +304,7 @@ static void set_timeout(const choice *ch)
     const ka_cfg_server *server = ch->host->httpd->server;
     ka_server *facts = &ch->host->options.server;
     const ka_fact *timeout = &facts->facts[KA_FACT_TIMEOUT], *first = NULL;
+    const ka_fact *keep_alive = NULL;
     int v;
 
     if (timeout->known && timeout->origin &&
@@ -328,11 +329,13 @@ static void set_timeout(const choice *ch)
             return;
         }
         first = fact;
+        keep_alive = &vhost->keep_alive;
     }
     if (first) {
         facts->facts[KA_FACT_TIMEOUT] = *first;
-        ka_server_set(facts, KA_FACT_KEEP_ALIVE, first->value > 0,
-                      first->assumed, first->origin);
+        if (keep_alive->known) {
+            facts->facts[KA_FACT_KEEP_ALIVE] = *keep_alive;
+        }
     }
 }
 

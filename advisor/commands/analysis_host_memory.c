@@ -62,6 +62,23 @@ static void set_process(ka_host *host, const ka_memory *memory)
                  memory->remark ? memory->remark : "it could not be read");
 }
 
+static void set_budget(ka_host *host, const ka_site *site)
+{
+    const ka_memory_budget *budget = &site->budget;
+
+    if (site->cgroup.missing &&
+        !host->options.server.facts[KA_FACT_MEMORY].known) {
+        ka_host_warn(host, "memory_limit_not_known",
+                     "Whether a control group limits httpd's memory is not "
+                     "known: %s.",
+                     site->cgroup.missing);
+    }
+    if (budget->n && budget->bytes > 0) {
+        set(host, KA_FACT_MEMORY, budget->bytes,
+            budget_origin(budget, host->pool));
+    }
+}
+
 void ka_host_memory(ka_host *host)
 {
     apr_pool_t *pool = host->pool;
@@ -76,14 +93,12 @@ void ka_host_memory(ka_host *host)
                      "--memory and --process-memory say it.");
         return;
     }
-    requests.n = ka_host_requests(&children, host->httpd, "", processes, pool);
+    requests.n =
+        ka_host_requests(&children, host->httpd, "", processes, pool);
     requests.children = children;
     ka_site_look(site, host->httpd, "", processes, &requests, pool);
     host->site = site;
-    if (site->budget.n && site->budget.bytes > 0) {
-        set(host, KA_FACT_MEMORY, site->budget.bytes,
-            budget_origin(&site->budget, pool));
-    }
+    set_budget(host, site);
     set_process(host, &site->memory);
     set_leak(host, &site->memory.leak);
 }

@@ -43,9 +43,9 @@ void ka_host_warn(ka_host *host, const char *id, const char *format, ...)
 /* Its main file, by a path that this process can open; NULL: not known.  The
  * binary is not run for it: this may be somebody else's server. */
 static const char *main_file(const ka_httpd_instance *instance,
-                             apr_pool_t *pool)
+                             const char *root, apr_pool_t *pool)
 {
-    ka_httpd_options how = {.root = "", .never_run = true};
+    ka_httpd_options how = {.root = root, .never_run = true};
     const char *path = NULL;
     ka_httpd *httpd;
 
@@ -69,6 +69,7 @@ static bool same_file(const char *a, const char *b)
 /* The one that runs with this main file; NULL if none does.  Several may: then
  * the one whose path is just that. */
 static const ka_httpd_instance *running_with(const apr_array_header_t *httpds,
+                                             const char *root,
                                              const char *file,
                                              apr_pool_t *pool)
 {
@@ -78,7 +79,7 @@ static const ka_httpd_instance *running_with(const apr_array_header_t *httpds,
     for (i = 0; i < httpds->nelts; i++) {
         const ka_httpd_instance *instance =
             &APR_ARRAY_IDX(httpds, i, ka_httpd_instance);
-        const char *own = main_file(instance, pool);
+        const char *own = main_file(instance, root, pool);
 
         if (own && !strcmp(own, file)) {
             return instance;
@@ -90,7 +91,8 @@ static const ka_httpd_instance *running_with(const apr_array_header_t *httpds,
     return found;
 }
 
-static int say_several(const apr_array_header_t *httpds, apr_pool_t *pool)
+static int say_several(const apr_array_header_t *httpds, const char *root,
+                       apr_pool_t *pool)
 {
     const char *text = "";
     int i;
@@ -98,7 +100,7 @@ static int say_several(const apr_array_header_t *httpds, apr_pool_t *pool)
     for (i = 0; i < httpds->nelts; i++) {
         const ka_httpd_instance *instance =
             &APR_ARRAY_IDX(httpds, i, ka_httpd_instance);
-        const char *file = main_file(instance, pool);
+        const char *file = main_file(instance, root, pool);
 
         text = apr_pstrcat(
             pool, text, "\n    ", ka_httpd_label(instance, pool),
@@ -135,11 +137,12 @@ static const char *absolute(const char *path, apr_pool_t *pool)
 
 /* *instance is NULL if only the file of --httpd-config is there. */
 static int choose(const ka_httpd_instance **instance, const char **file,
-                  const ka_options *options, apr_pool_t *pool)
+                  const char *root, const ka_options *options,
+                  apr_pool_t *pool)
 {
     apr_array_header_t *httpds;
     char reason[120];
-    apr_status_t rv = ka_httpd_find(&httpds, "", pool);
+    apr_status_t rv = ka_httpd_find(&httpds, root, pool);
 
     *instance = NULL;
     *file = NULL;
@@ -159,11 +162,12 @@ static int choose(const ka_httpd_instance **instance, const char **file,
                    apr_strerror(errno, reason, sizeof(reason)));
             return KA_EXIT_FAILED;
         }
-        *instance = running_with(httpds, *file, pool);
+        *instance = running_with(httpds, root, *file, pool);
         return KA_EXIT_DONE;
     }
     if (httpds->nelts != 1) {
-        return httpds->nelts ? say_several(httpds, pool) : say_none(pool);
+        return httpds->nelts ? say_several(httpds, root, pool)
+                             : say_none(pool);
     }
     *instance = &APR_ARRAY_IDX(httpds, 0, ka_httpd_instance);
     return KA_EXIT_DONE;
@@ -202,7 +206,8 @@ static void tell_httpd(ka_host *host)
 static int inspect(ka_host *host, const ka_httpd_instance *instance,
                    const char *file)
 {
-    ka_httpd_options how = {.root = "", .config_file = instance ? NULL : file};
+    ka_httpd_options how = {.root = host->root,
+                            .config_file = instance ? NULL : file};
     ka_httpd *httpd;
     apr_status_t rv = ka_httpd_inspect(&httpd, instance, &how, host->pool);
     ka_server *server = &host->options.server;
@@ -317,8 +322,8 @@ static int find_traffic(ka_host *host)
     return KA_EXIT_FAILED;
 }
 
-int ka_host_complete(ka_host *host, const ka_options *options,
-                     apr_pool_t *pool)
+int ka_host_complete(ka_host *host, const char *root,
+                     const ka_options *options, apr_pool_t *pool)
 {
     ka_site *only_configured = apr_palloc(pool, sizeof(*only_configured));
     const ka_httpd_instance *instance;
@@ -326,11 +331,12 @@ int ka_host_complete(ka_host *host, const ka_options *options,
     int status;
 
     *host = (ka_host){
+        .root = root,
         .options = *options,
         .found = apr_array_make(pool, 8, sizeof(const char *)),
         .warnings = apr_array_make(pool, 4, sizeof(ka_warning)),
         .pool = pool};
-    status = choose(&instance, &file, options, pool);
+    status = choose(&instance, &file, root, options, pool);
     if (status == KA_EXIT_DONE) {
         status = inspect(host, instance, file);
     }

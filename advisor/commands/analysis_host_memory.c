@@ -87,16 +87,16 @@ void ka_host_memory(ka_host *host)
     ka_memory_requests *children;
     ka_site_requests requests;
 
-    if (ka_processes_read(&processes, "", pool)) {
+    if (ka_processes_read(&processes, host->root, pool)) {
         ka_host_warn(host, "memory_not_measured",
                      "Memory is not measured, since /proc cannot be read. "
                      "--memory and --process-memory say it.");
         return;
     }
     requests.n =
-        ka_host_requests(&children, host->httpd, "", processes, pool);
+        ka_host_requests(&children, host->httpd, host->root, processes, pool);
     requests.children = children;
-    ka_site_look(site, host->httpd, "", processes, &requests, pool);
+    ka_site_look(site, host->httpd, host->root, processes, &requests, pool);
     host->site = site;
     set_budget(host, site);
     set_process(host, &site->memory);

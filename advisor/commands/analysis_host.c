@@ -203,11 +203,21 @@ static void tell_httpd(ka_host *host)
     }
 }
 
+/* As a server with that root would name it. */
+static const char *below_root(const char *root, const char *file)
+{
+    size_t n = strlen(root);
+
+    return !strncmp(file, root, n) ? file + n : file;
+}
+
 static int inspect(ka_host *host, const ka_httpd_instance *instance,
                    const char *file)
 {
     ka_httpd_options how = {.root = host->root,
-                            .config_file = instance ? NULL : file};
+                            .config_file = instance
+                                               ? NULL
+                                               : below_root(host->root, file)};
     ka_httpd *httpd;
     apr_status_t rv = ka_httpd_inspect(&httpd, instance, &how, host->pool);
     ka_server *server = &host->options.server;

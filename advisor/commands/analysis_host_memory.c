@@ -32,13 +32,15 @@ static const char *budget_origin(const ka_memory_budget *budget,
  * requests to see one. */
 static void set_leak(ka_host *host, const ka_memory_leak *leak)
 {
+    apr_pool_t *pool = host->pool;
+    const char *error = ka_words_size(pool, (int64_t)ceil(leak->error));
+
     if (leak->measured) {
         set(host, KA_FACT_LEAK, (int64_t)ceil(leak->bytes_per_request),
-            apr_psprintf(host->pool,
+            apr_psprintf(pool,
                          "[M17] USS over requests served, of %d children; "
                          "standard error %s",
-                         (int)leak->children,
-                         ka_words_size(host->pool, (int64_t)ceil(leak->error))));
+                         (int)leak->children, error));
     }
 }
 

@@ -8,7 +8,6 @@
 #define PORT "\"%h %{remote}p %t %D \\\"%r\\\" %>s %b\""
 #define K "\"%h %t %k \\\"%r\\\" %>s %b\""
 #define SLOT "\"%h %P %t %D \\\"%r\\\" %>s %b\""
-#define LOAD(mpm) "LoadModule mpm_" mpm "_module modules/mod_mpm_" mpm ".so\n"
 
 static ka_host *chosen(void **state, const char *conf)
 {

@@ -12,6 +12,7 @@
 #include "hosttree.h"
 
 #define HOST_PID 812
+#define LOAD(mpm) "LoadModule mpm_" mpm "_module modules/mod_mpm_" mpm ".so\n"
 
 static inline void host_process(hosttree *tree, int pid, int ppid,
                                 int seconds_of_cpu)

@@ -18,7 +18,7 @@ BATCH = 50
 PREFORK = (f"StartServers {CHILDREN}\nMinSpareServers 1\n"
            f"MaxSpareServers 32\n")
 CONF = """
-KeepAliveTimeout 60
+KeepAliveTimeout 600
 LuaScope thread
 LuaMapHandler "^/lua$" "{root}/htdocs/serve.lua"
 """

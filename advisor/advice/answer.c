@@ -59,6 +59,17 @@ int64_t ka_workers_now(const ka_report *report, ka_mpm mpm)
     return known < 0 ? info->httpd_default[mpm] : known;
 }
 
+double ka_requests_per_connection(const ka_report *report,
+                                  const ka_mpm_answer *answer)
+{
+    const ka_outcome *outcome = &report->low[answer->choice.index];
+
+    return outcome->connections > 0
+               ? fmax((double)outcome->requests / (double)outcome->connections,
+                      1)
+               : 1;
+}
+
 static ka_supply supply_of(const ka_decision *d, ka_mpm mpm)
 {
     const ka_server *server = d->report->server;
@@ -133,6 +144,20 @@ static void fill_spare(const ka_decision *d, ka_mpm_answer *answer)
     }
 }
 
+/* [M17] Connections as they would be under the proposed timeout; of a bracket
+ * the side on which a child's connections carry more. */
+static int64_t connections_per_child(const ka_decision *d,
+                                     const ka_mpm_answer *answer)
+{
+    const ka_server *server = d->report->server;
+    int64_t unique = ka_server_get(server, KA_FACT_PROCESS_MEMORY, -1);
+    int64_t leak = ka_server_get(server, KA_FACT_LEAK, -1);
+
+    return ka_max_connections_per_child(
+        (double)leak, (int64_t)(KA_LEAK_GROWTH * (double)unique),
+        ka_requests_per_connection(d->report, answer));
+}
+
 static void fill_block(const ka_decision *d, ka_mpm_answer *answer)
 {
     const ka_report *report = d->report;
@@ -151,9 +176,7 @@ static void fill_block(const ka_decision *d, ka_mpm_answer *answer)
         .connections_peak = fit->connections,
         .threads_per_child =
             ka_server_get(report->server, KA_FACT_THREADS_PER_CHILD, -1),
-        .max_connections_per_child = ka_max_connections_per_child(
-            -1, 0, fmax(report->profile->low.requests_per_connection.mean,
-                        1))};
+        .max_connections_per_child = connections_per_child(d, answer)};
 
     answer->block_known = workers > 0;
     if (answer->block_known) {

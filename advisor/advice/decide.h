@@ -69,6 +69,10 @@ ka_mpm_answer ka_answer(const ka_decision *d, ka_mpm mpm);
  * not known, and no size of it is compared with the memory there is. */
 ka_mpm_answer ka_answer_beside(const ka_decision *d, ka_mpm mpm);
 
+/** Mean requests of a connection under the answer's timeout, >= 1. */
+double ka_requests_per_connection(const ka_report *report,
+                                  const ka_mpm_answer *answer);
+
 /** Confidence of the whole, why it is not high, and refusal. */
 void ka_judge_confidence(ka_decision *d);
 

@@ -117,8 +117,24 @@ static const char *why_threads(const ka_row_context *c)
 
 static const char *why_per_child(const ka_row_context *c)
 {
-    (void)c;
-    return "No leak was measured; it counts connections, not requests (R9).";
+    const ka_server *server = c->d->report->server;
+    int64_t leak = ka_server_get(server, KA_FACT_LEAK, -1);
+    int64_t unique = ka_server_get(server, KA_FACT_PROCESS_MEMORY, -1);
+    apr_pool_t *p = c->d->pool;
+
+    if (c->answer->block.value[KA_BLOCK_MAX_CONNECTIONS_PER_CHILD] <= 0) {
+        return "No leak was measured; it counts connections, not requests "
+               "(R9).";
+    }
+    return apr_psprintf(
+        p,
+        "A request leaves %s in a child: after %s of them it has grown by "
+        "%.0f%% of its %s. It counts connections, of %s requests each, not "
+        "requests (R9).",
+        ka_words_size(p, leak),
+        ka_words_whole(p, KA_LEAK_GROWTH * (double)unique / (double)leak),
+        100 * KA_LEAK_GROWTH, ka_words_size(p, unique),
+        ka_words_number(p, ka_requests_per_connection(c->d->report, c->answer)));
 }
 
 static const char *why_async(const ka_row_context *c)

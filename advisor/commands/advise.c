@@ -38,7 +38,7 @@ int ka_command_advise(const ka_options *options, apr_pool_t *pool)
         return status;
     }
     if (options->source_n == 0 || options->httpd_config) {
-        status = ka_host_complete(host, options, pool);
+        status = ka_host_complete(host, "", options, pool);
         if (status != KA_EXIT_DONE) {
             return status;
         }

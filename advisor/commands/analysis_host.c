@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <apr_strings.h>
 #include <apr_time.h>
 
@@ -12,10 +14,8 @@
 #include "../sources/segment.h"
 #include "../words.h"
 #include "analysis.h"
+#include "host_segment.h"
 #include "say.h"
-
-/* The name that mod_kastats gives its segment. */
-#define SEGMENT "kastats.seg"
 
 void ka_host_found(ka_host *host, const char *format, ...)
 {
@@ -43,9 +43,9 @@ void ka_host_warn(ka_host *host, const char *id, const char *format, ...)
 /* Its main file, by a path that this process can open; NULL: not known.  The
  * binary is not run for it: this may be somebody else's server. */
 static const char *main_file(const ka_httpd_instance *instance,
-                             apr_pool_t *pool)
+                             const char *root, apr_pool_t *pool)
 {
-    ka_httpd_options how = {.root = "", .never_run = true};
+    ka_httpd_options how = {.root = root, .never_run = true};
     const char *path = NULL;
     ka_httpd *httpd;
 
@@ -56,35 +56,43 @@ static const char *main_file(const ka_httpd_instance *instance,
                : NULL;
 }
 
-static const char *real_path(const char *path, apr_pool_t *pool)
+/* By which file it is, not by its name: that of a container is another one
+ * than the file of the same name here. */
+static bool same_file(const char *a, const char *b)
 {
-    char *real = path ? realpath(path, NULL) : NULL;
-    const char *copy = real ? apr_pstrdup(pool, real) : NULL;
+    struct stat first, second;
 
-    free(real);
-    return copy;
+    return !stat(a, &first) && !stat(b, &second) &&
+           first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
-/* The one that runs with this main file; NULL if none does. */
+/* The one that runs with this main file; NULL if none does.  Several may: then
+ * the one whose path is just that. */
 static const ka_httpd_instance *running_with(const apr_array_header_t *httpds,
+                                             const char *root,
                                              const char *file,
                                              apr_pool_t *pool)
 {
+    const ka_httpd_instance *found = NULL;
     int i;
 
     for (i = 0; i < httpds->nelts; i++) {
         const ka_httpd_instance *instance =
             &APR_ARRAY_IDX(httpds, i, ka_httpd_instance);
-        const char *own = real_path(main_file(instance, pool), pool);
+        const char *own = main_file(instance, root, pool);
 
         if (own && !strcmp(own, file)) {
             return instance;
         }
+        if (own && !found && same_file(own, file)) {
+            found = instance;
+        }
     }
-    return NULL;
+    return found;
 }
 
-static int say_several(const apr_array_header_t *httpds, apr_pool_t *pool)
+static int say_several(const apr_array_header_t *httpds, const char *root,
+                       apr_pool_t *pool)
 {
     const char *text = "";
     int i;
@@ -92,7 +100,7 @@ static int say_several(const apr_array_header_t *httpds, apr_pool_t *pool)
     for (i = 0; i < httpds->nelts; i++) {
         const ka_httpd_instance *instance =
             &APR_ARRAY_IDX(httpds, i, ka_httpd_instance);
-        const char *file = main_file(instance, pool);
+        const char *file = main_file(instance, root, pool);
 
         text = apr_pstrcat(
             pool, text, "\n    ", ka_httpd_label(instance, pool),
@@ -115,13 +123,26 @@ static int say_none(apr_pool_t *pool)
     return KA_EXIT_USAGE;
 }
 
+/* Links stay as they are: followed by name, /proc/PID/root would lead here. */
+static const char *absolute(const char *path, apr_pool_t *pool)
+{
+    char *here = *path == '/' ? NULL : getcwd(NULL, 0);
+    const char *whole = *path == '/' ? path
+                        : here       ? apr_pstrcat(pool, here, "/", path, NULL)
+                                     : NULL;
+
+    free(here);
+    return whole;
+}
+
 /* *instance is NULL if only the file of --httpd-config is there. */
 static int choose(const ka_httpd_instance **instance, const char **file,
-                  const ka_options *options, apr_pool_t *pool)
+                  const char *root, const ka_options *options,
+                  apr_pool_t *pool)
 {
     apr_array_header_t *httpds;
     char reason[120];
-    apr_status_t rv = ka_httpd_find(&httpds, "", pool);
+    apr_status_t rv = ka_httpd_find(&httpds, root, pool);
 
     *instance = NULL;
     *file = NULL;
@@ -132,8 +153,8 @@ static int choose(const ka_httpd_instance **instance, const char **file,
         httpds = apr_array_make(pool, 1, sizeof(ka_httpd_instance));
     }
     if (options->httpd_config) {
-        *file = real_path(options->httpd_config, pool);
-        if (!*file) {
+        *file = absolute(options->httpd_config, pool);
+        if (!*file || access(*file, F_OK)) {
             ka_say(pool,
                    "--httpd-config %s: %s; give the server's main "
                    "configuration file, as `httpd -V` names it",
@@ -141,11 +162,12 @@ static int choose(const ka_httpd_instance **instance, const char **file,
                    apr_strerror(errno, reason, sizeof(reason)));
             return KA_EXIT_FAILED;
         }
-        *instance = running_with(httpds, *file, pool);
+        *instance = running_with(httpds, root, *file, pool);
         return KA_EXIT_DONE;
     }
     if (httpds->nelts != 1) {
-        return httpds->nelts ? say_several(httpds, pool) : say_none(pool);
+        return httpds->nelts ? say_several(httpds, root, pool)
+                             : say_none(pool);
     }
     *instance = &APR_ARRAY_IDX(httpds, 0, ka_httpd_instance);
     return KA_EXIT_DONE;
@@ -181,10 +203,21 @@ static void tell_httpd(ka_host *host)
     }
 }
 
+/* As a server with that root would name it. */
+static const char *below_root(const char *root, const char *file)
+{
+    size_t n = strlen(root);
+
+    return !strncmp(file, root, n) ? file + n : file;
+}
+
 static int inspect(ka_host *host, const ka_httpd_instance *instance,
                    const char *file)
 {
-    ka_httpd_options how = {.root = "", .config_file = instance ? NULL : file};
+    ka_httpd_options how = {.root = host->root,
+                            .config_file = instance
+                                               ? NULL
+                                               : below_root(host->root, file)};
     ka_httpd *httpd;
     apr_status_t rv = ka_httpd_inspect(&httpd, instance, &how, host->pool);
     ka_server *server = &host->options.server;
@@ -213,32 +246,6 @@ static int inspect(ka_host *host, const ka_httpd_instance *instance,
 
 /* ---- the live segment -------------------------------------------------- */
 
-/* Where mod_kastats writes it.  Without DefaultRuntimeDir that is compiled
- * in, and so is the place of PidFile, in the same directory. */
-static const char *segment_path(const ka_httpd *httpd, apr_pool_t *pool)
-{
-    const ka_cfg_server *server = httpd->server;
-    const char *path = server->kastats_file, *real;
-
-    if (!path && server->runtime_dir) {
-        path = ka_root_join(server->runtime_dir, SEGMENT, pool);
-    }
-    if (!path && server->pid_file) {
-        const char *slash = strrchr(server->pid_file, '/');
-
-        path = slash ? apr_pstrcat(pool,
-                                   apr_pstrmemdup(pool, server->pid_file,
-                                                  (apr_size_t)(slash + 1 -
-                                                          server->pid_file)),
-                                   SEGMENT, NULL)
-                     : NULL;
-    }
-    return path && !ka_root_resolve(&real, httpd->files, path, pool) &&
-                   ka_segment_source_is(real)
-               ? real
-               : NULL;
-}
-
 static bool use_segment(ka_host *host, const char *path)
 {
     const char **sources = apr_palloc(host->pool, sizeof(*sources));
@@ -254,7 +261,7 @@ static bool use_segment(ka_host *host, const char *path)
 static bool try_segment(ka_host *host, bool any)
 {
     const ka_options *o = &host->options;
-    const char *path = segment_path(host->httpd, host->pool), *error;
+    const char *path = ka_host_segment_path(host->httpd, host->pool), *error;
     uint64_t connections;
     ka_live *live;
 
@@ -325,8 +332,8 @@ static int find_traffic(ka_host *host)
     return KA_EXIT_FAILED;
 }
 
-int ka_host_complete(ka_host *host, const ka_options *options,
-                     apr_pool_t *pool)
+int ka_host_complete(ka_host *host, const char *root,
+                     const ka_options *options, apr_pool_t *pool)
 {
     ka_site *only_configured = apr_palloc(pool, sizeof(*only_configured));
     const ka_httpd_instance *instance;
@@ -334,11 +341,12 @@ int ka_host_complete(ka_host *host, const ka_options *options,
     int status;
 
     *host = (ka_host){
+        .root = root,
         .options = *options,
         .found = apr_array_make(pool, 8, sizeof(const char *)),
         .warnings = apr_array_make(pool, 4, sizeof(ka_warning)),
         .pool = pool};
-    status = choose(&instance, &file, options, pool);
+    status = choose(&instance, &file, root, options, pool);
     if (status == KA_EXIT_DONE) {
         status = inspect(host, instance, file);
     }

@@ -21,6 +21,7 @@
 #define KA_HOST_ENOUGH_CONNECTIONS 1000
 
 typedef struct ka_host {
+    const char *root;             /* of its files, as in procfs.h */
     ka_options options;           /* those given, completed */
     const ka_httpd *httpd;
     const ka_site *site;          /* of it; NULL until inspected */
@@ -33,11 +34,12 @@ typedef struct ka_host {
  * Looks at the host, and says on stderr what was found unless --quiet.
  * Sources that the options name stay.
  * @param host  owned by pool
+ * @param root  "" or a directory that holds a copy of a host
  * @return KA_EXIT_DONE; KA_EXIT_USAGE if there is no httpd, or several to
  *         choose from; KA_EXIT_FAILED: each having said why on stderr
  */
-int ka_host_complete(ka_host *host, const ka_options *options,
-                     apr_pool_t *pool);
+int ka_host_complete(ka_host *host, const char *root,
+                     const ka_options *options, apr_pool_t *pool);
 
 /** Adds what was found, and warnings, to a report that is complete. */
 void ka_host_report(ka_report *report, const ka_host *host);

@@ -2,8 +2,9 @@
  *
  * Which of a configuration's access logs are read.  Logs of one LogFormat are
  * read together; the LogFormat that tells connections apart best is taken,
- * among those with enough lines.  Each virtual host is read from one log, or
- * its requests would count twice.
+ * among those with enough lines, unless most of the traffic is of virtual hosts
+ * that log in another one.  Each virtual host is read from one log, or its
+ * requests would count twice.
  */
 #include "analysis_host.h"
 
@@ -135,14 +136,52 @@ static int64_t bytes_of_format(const choice *ch, const candidate *c)
     return sum;
 }
 
+/* Whether there are lines of a virtual host; of one format, or of any. */
+static bool has_lines(const choice *ch, int vhost, const candidate *like)
+{
+    int i, k;
+
+    for (i = 0; i < ch->n; i++) {
+        const candidate *c = &ch->items[i];
+
+        if (c->bytes == 0 || (like && !same_format(c, like))) {
+            continue;
+        }
+        for (k = 0; k < c->log->vhosts->nelts; k++) {
+            if (APR_ARRAY_IDX(c->log->vhosts, k, int) == vhost) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Whether the other format has virtual hosts that this one has not. */
+static bool lacks(const choice *ch, const candidate *c, const candidate *other)
+{
+    int v, n = ch->host->httpd->server->vhosts->nelts;
+
+    for (v = 0; v < n; v++) {
+        if (has_lines(ch, v, other) && !has_lines(ch, v, c)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool better(const choice *ch, const candidate *a, const candidate *b)
 {
     int64_t bytes = bytes_of_format(ch, a), others = bytes_of_format(ch, b);
+    bool more = bytes > others;
 
     if ((bytes >= ENOUGH_BYTES) != (others >= ENOUGH_BYTES)) {
         return bytes >= ENOUGH_BYTES;
     }
-    return a->rank != b->rank ? a->rank > b->rank : bytes > others;
+    if (a->rank == b->rank || (a->rank > b->rank && lacks(ch, a, b)) ||
+        (a->rank < b->rank && lacks(ch, b, a))) {
+        return more;
+    }
+    return a->rank > b->rank;
 }
 
 static void choose_format(choice *ch)
@@ -217,22 +256,6 @@ static void take_logs(choice *ch)
 
 /* ---- what is not read -------------------------------------------------- */
 
-static bool has_lines(const choice *ch, int vhost)
-{
-    int i, k;
-
-    for (i = 0; i < ch->n; i++) {
-        const candidate *c = &ch->items[i];
-
-        for (k = 0; c->bytes && k < c->log->vhosts->nelts; k++) {
-            if (APR_ARRAY_IDX(c->log->vhosts, k, int) == vhost) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 /* Of the main server nothing is expected where there are virtual hosts. */
 static void tell_uncovered(choice *ch)
 {
@@ -242,7 +265,7 @@ static void tell_uncovered(choice *ch)
     int v, n = 0;
 
     for (v = 0; v < server->vhosts->nelts; v++) {
-        if (ch->covered[v] || (v == 0 && !has_lines(ch, 0))) {
+        if (ch->covered[v] || (v == 0 && !has_lines(ch, 0, NULL))) {
             continue;
         }
         if (n++ < NAMED_MAX) {
@@ -304,6 +327,7 @@ static void set_timeout(const choice *ch)
     const ka_cfg_server *server = ch->host->httpd->server;
     ka_server *facts = &ch->host->options.server;
     const ka_fact *timeout = &facts->facts[KA_FACT_TIMEOUT], *first = NULL;
+    const ka_fact *keep_alive = NULL;
     int v;
 
     if (timeout->known && timeout->origin &&
@@ -328,11 +352,13 @@ static void set_timeout(const choice *ch)
             return;
         }
         first = fact;
+        keep_alive = &vhost->keep_alive;
     }
     if (first) {
         facts->facts[KA_FACT_TIMEOUT] = *first;
-        ka_server_set(facts, KA_FACT_KEEP_ALIVE, first->value > 0,
-                      first->assumed, first->origin);
+        if (keep_alive->known) {
+            facts->facts[KA_FACT_KEEP_ALIVE] = *keep_alive;
+        }
     }
 }
 

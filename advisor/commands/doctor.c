@@ -8,6 +8,7 @@
 
 #include "../host/site.h"
 #include "doctor.h"
+#include "host_segment.h"
 #include "output.h"
 #include "say.h"
 
@@ -37,11 +38,17 @@ static void look_at(ka_doctor_httpd *out, const char *root,
                     const ka_httpd_instance *instance,
                     const apr_array_header_t *processes, apr_pool_t *pool)
 {
+    ka_memory_requests *children;
+    ka_site_requests requests;
+    const ka_httpd *httpd;
     ka_site site;
 
     out->instance = instance;
     out->label = ka_httpd_label(instance, pool);
-    ka_site_look(&site, inspect(out, root, pool), root, processes, NULL, pool);
+    httpd = inspect(out, root, pool);
+    requests.n = ka_host_requests(&children, httpd, root, processes, pool);
+    requests.children = children;
+    ka_site_look(&site, httpd, root, processes, &requests, pool);
     out->memory = site.memory;
     out->others = site.others;
     out->cgroup = site.cgroup;

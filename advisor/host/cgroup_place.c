@@ -151,7 +151,10 @@ static bool find_place(ka_cgroup_place *out, const ka_cgroup_reader *r,
     }
     for (line = apr_strtok(text, "\n", &state); line;
          line = apr_strtok(NULL, "\n", &state)) {
-        if (!parse_mount(&m, line, version, controller) || climbs(m.point)) {
+        /* A root that climbs: mounted from outside of our namespace, where
+         * our group has a name that is not told. */
+        if (!parse_mount(&m, line, version, controller) || climbs(m.point) ||
+            climbs(m.root)) {
             continue;
         }
         out->mount = m.point;
@@ -173,6 +176,7 @@ static bool find_place(ka_cgroup_place *out, const ka_cgroup_reader *r,
 bool ka_cgroup_place_of(ka_cgroup_place *out, const ka_cgroup_reader *r,
                         const char *controller)
 {
-    return find_place(out, r, 1, controller) ||
-           find_place(out, r, 2, controller);
+    int version = ka_cgroup_group_of(r, 1, controller) ? 1 : 2;
+
+    return find_place(out, r, version, controller);
 }

@@ -55,7 +55,9 @@ static const ka_fact_info fact_infos[KA_FACTS] = {
     [KA_FACT_LISTEN_BACKLOG] = {"listen_backlog", "ListenBacklog", NULL,
                                 KA_FACT_COUNT, "ListenBacklog now"},
     [KA_FACT_SENDFILE] = {"enable_sendfile", "EnableSendfile", NULL,
-                          KA_FACT_ONOFF, "EnableSendfile now"}};
+                          KA_FACT_ONOFF, "EnableSendfile now"},
+    [KA_FACT_LEAK] = {"leak_bytes_per_request", NULL, NULL, KA_FACT_BYTES,
+                      "memory that a request leaves behind"}};
 
 const ka_fact_info *ka_fact_info_of(ka_fact_id id)
 {

@@ -41,6 +41,8 @@ typedef enum ka_fact_id {
                                        part, which is what httpd takes */
     KA_FACT_LISTEN_BACKLOG,
     KA_FACT_SENDFILE,               /* EnableSendfile On|Off */
+    KA_FACT_LEAK,                   /* [M17] bytes that a request leaves in a
+                                       child; known only if measured */
     KA_FACTS
 } ka_fact_id;
 

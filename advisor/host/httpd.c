@@ -168,7 +168,8 @@ static void find_binary(ka_httpd_inspection *in)
 /* ---- the files --------------------------------------------------------------
  */
 
-/* Where packages put it, for a binary that cannot be seen. */
+/* Where packages put it, for a binary that cannot be seen; and which ServerRoot
+ * such a file goes with. */
 static void guess_places(ka_httpd_inspection *in)
 {
     static const struct {
@@ -178,19 +179,24 @@ static void guess_places(ka_httpd_inspection *in)
                   {"/usr/local/apache2", "conf/httpd.conf"},
                   {"/etc/apache2", "httpd.conf"},
                   {"/usr/local/etc/apache24", "httpd.conf"}};
+    const char *given = in->file;
     ka_root_stat info;
     size_t i;
 
+    in->file = NULL;
     for (i = 0; i < sizeof(places) / sizeof(places[0]) && !in->file; i++) {
-        if (ka_root_stat_of(
-                &info, in->httpd->files,
-                ka_root_join(places[i].root, places[i].file, in->pool),
-                in->pool) == APR_SUCCESS) {
+        const char *path =
+            ka_root_join(places[i].root, places[i].file, in->pool);
+
+        if (given ? !strcmp(given, path)
+                  : ka_root_stat_of(&info, in->httpd->files, path, in->pool) ==
+                        APR_SUCCESS) {
             in->file = places[i].file;
             in->server_root =
                 in->server_root ? in->server_root : places[i].root;
         }
     }
+    in->file = given ? given : in->file;
 }
 
 static const char *first_of(const char *a, const char *b, const char *c)
@@ -207,7 +213,7 @@ static void find_places(ka_httpd_inspection *in)
                                build->root, NULL);
     in->file = first_of(in->options->config_file,
                         instance ? instance->args.file : NULL, build->file);
-    if (!in->file) {
+    if (!in->file || !in->server_root) {
         guess_places(in);
     }
 }

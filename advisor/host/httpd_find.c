@@ -9,6 +9,7 @@
 
 #include "config_env.h"
 #include "config_root.h"
+#include "httpd_mounts.h"
 #include "procfs.h"
 
 /* What is known of each process before it is taken for a server. */
@@ -190,8 +191,24 @@ static void take_ids(ka_httpd_instance *instance, const char *root,
     }
 }
 
-/* Another root, by device and inode: a mount name space of its own does not
- * say so, since services have one for a private /tmp. */
+static void set_container(ka_httpd_instance *instance, const char *root,
+                          const char *path, apr_pool_t *pool)
+{
+    const char *top = ka_root_link(root, path, pool);
+    size_t n = top ? strlen(top) : 0;
+
+    instance->container = true;
+    instance->files = apr_pstrcat(pool, root, path, NULL);
+    /* After chroot the binary's link begins where ours does. */
+    if (instance->binary && n > 1 && !strncmp(instance->binary, top, n) &&
+        instance->binary[n] == '/') {
+        instance->binary += n;
+    }
+}
+
+/* Another root, by device and inode, or other files below the same root: a
+ * mount name space of its own does not say so, since services have one for a
+ * private /tmp. */
 static void take_root(ka_httpd_instance *instance, const char *root,
                       apr_pool_t *pool)
 {
@@ -204,12 +221,16 @@ static void take_root(ka_httpd_instance *instance, const char *root,
         miss(instance,
              "whether it runs in a container cannot be seen; run as root",
              pool);
+        /* Then its paths would be those of other files here. */
+        if (ka_httpd_has_other_pids(root, instance->pid, pool)) {
+            set_container(instance, root, path, pool);
+        }
         return;
     }
     if (ka_root_stat_of(&ours, root, "/", pool) == APR_SUCCESS &&
-        (ours.device != theirs.device || ours.inode != theirs.inode)) {
-        instance->container = true;
-        instance->files = apr_pstrcat(pool, root, path, NULL);
+        (ours.device != theirs.device || ours.inode != theirs.inode ||
+         ka_httpd_sees_other_files(root, instance->pid, pool))) {
+        set_container(instance, root, path, pool);
     }
 }
 

@@ -41,7 +41,7 @@ typedef struct ka_httpd_instance {
                              an upgrade without restart */
     ka_httpd_args args;
     const char *files;    /* root of its files, see config_root.h */
-    bool container;       /* it has another root than this process */
+    bool container;       /* it sees other files than this process */
     const char *cgroup;   /* path below the cgroup mount; NULL: not known */
     const apr_table_t *environment; /* NULL: not readable */
     apr_array_header_t *missing; /* const char *: what could not be read, and

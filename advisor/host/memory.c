@@ -15,6 +15,9 @@
 #define LEAK_CHILDREN 5
 #define LEAK_ERRORS 3.0
 #define LEAK_GROWTH 0.05
+/* What the allocator keeps of garbage differs by more than a small child's
+ * share of growth. */
+#define LEAK_LEAST 1048576.0
 
 /* ---- [M17] a leak ------------------------------------------------------ */
 
@@ -77,10 +80,11 @@ ka_memory_leak ka_memory_leak_of(const ka_memory_child *children, size_t n)
     line all = line_of(children, n, 0);
     line later = line_of(children, n, all.x);
     double slope = slope_of(&all), error = error_of(&all);
+    double growth = slope * (all.most - all.least);
     ka_memory_leak leak = {.error = error, .children = all.n};
 
     leak.measured = all.n >= LEAK_CHILDREN && slope > LEAK_ERRORS * error &&
-                    slope * (all.most - all.least) >= LEAK_GROWTH * all.y &&
+                    growth >= fmax(LEAK_GROWTH * all.y, LEAK_LEAST) &&
                     slope_of(&later) >= slope / 2 && slope > 0;
     leak.bytes_per_request = leak.measured ? slope : 0;
     return leak;
@@ -186,6 +190,19 @@ static void add_process(ka_memory *m, int64_t *rss_held,
     }
 }
 
+static void count_requests(ka_memory *m, int64_t requests)
+{
+    if (requests < 0) {
+        return;
+    }
+    if (m->counted_n++ == 0 || requests < m->requests_least) {
+        m->requests_least = requests;
+    }
+    if (requests > m->requests_most) {
+        m->requests_most = requests;
+    }
+}
+
 static void sum_up(ka_memory *m)
 {
     int64_t rss_held = 0;
@@ -193,7 +210,8 @@ static void sum_up(ka_memory *m)
 
     m->measure = KA_MEASURE_ROLLUP;
     m->pss_sum = m->held = m->swap_bytes = 0;
-    m->warm_n = m->pss_n = 0;
+    m->warm_n = m->pss_n = m->counted_n = 0;
+    m->requests_least = m->requests_most = -1;
     add_process(m, &rss_held, &m->parent);
     for (i = 0; i < m->child_n; i++) {
         ka_memory_child *child = &m->children[i];
@@ -201,6 +219,7 @@ static void sum_up(ka_memory *m)
         child->warm = is_warm(child);
         m->warm_n += child->warm;
         m->pss_n += child->memory.pss >= 0;
+        count_requests(m, child->requests);
         add_process(m, &rss_held, &child->memory);
     }
     m->held = m->held > rss_held ? m->held : rss_held;

@@ -81,6 +81,8 @@ typedef struct ka_memory {
     int threads;          /* of a child, the most; 0 without one */
     ka_measure measure;   /* the poorest of all that was read */
     size_t warm_n, pss_n; /* children that are warm; whose PSS is known */
+    size_t counted_n;     /* children whose requests are known */
+    int64_t requests_least, requests_most; /* of these; -1 without one */
     int64_t pss_sum;      /* parent and children; -1 unless all are known */
     int64_t held;         /* that cannot be reclaimed, at least; >= 0 */
     int64_t swap_bytes;   /* of all whose swap is known */
@@ -128,7 +130,7 @@ void ka_memory_fit(ka_memory *memory, apr_pool_t *pool);
  * [M17] Growth of USS per request: least squares over the warm children whose
  * requests are known.  Measured if there are at least 5, the slope is 3
  * standard errors above 0, and the line climbs by at least 5 % of the mean
- * USS over the range seen.
+ * USS, and a megabyte, over the range seen.
  */
 ka_memory_leak ka_memory_leak_of(const ka_memory_child *children, size_t n);
 

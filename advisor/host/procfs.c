@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -270,6 +271,28 @@ const ka_process *ka_processes_find(const apr_array_header_t *processes,
 
     return bsearch(&wanted, processes->elts, (size_t)processes->nelts,
                    sizeof(ka_process), by_pid);
+}
+
+/* NSpid: pids from the name space of this /proc down to the process's own. */
+int ka_process_inner_pid(const char *root, int pid, apr_pool_t *pool)
+{
+    const char *text, *at = NULL;
+    int64_t inner = pid, next;
+
+    if (!ka_procfs_read(&text, root, apr_psprintf(pool, "/proc/%d/status", pid),
+                        pool)) {
+        at = strstr(text, "\nNSpid:");
+    }
+    if (at) {
+        at += strlen("\nNSpid:");
+        while (*at == '\t' || *at == ' ') {
+            if (!ka_procfs_parse(&next, at, &at)) {
+                break;
+            }
+            inner = next;
+        }
+    }
+    return inner > 0 && inner <= INT_MAX ? (int)inner : pid;
 }
 
 int64_t ka_procfs_uptime_us(const char *root, apr_pool_t *pool)

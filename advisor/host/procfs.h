@@ -92,6 +92,10 @@ apr_status_t ka_processes_read(apr_array_header_t **out, const char *root,
 const ka_process *ka_processes_find(const apr_array_header_t *processes,
                                     int pid);
 
+/** The pid that a process has in its own name space, as it knows itself; the
+ * one given if that is not told. */
+int ka_process_inner_pid(const char *root, int pid, apr_pool_t *pool);
+
 /** Time since the machine started; -1 if not known. */
 int64_t ka_procfs_uptime_us(const char *root, apr_pool_t *pool);
 

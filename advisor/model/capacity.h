@@ -103,6 +103,11 @@ uint32_t ka_choose_max_requests(uint64_t requests,
  * max(2, ceil((1.3 x peak / M - 1)/(1 - KA_EVENT_UTILISATION))). */
 int ka_async_factor(int64_t workers, double connections_peak);
 
+/* [M17] What a leak may add to the unique size of a child before it is replaced,
+ * as a share of that: children are of all ages, so that it adds half of this in
+ * the mean, and no more than the tenth of memory that stays free. */
+#define KA_LEAK_GROWTH 0.20
+
 /** [M17] MaxConnectionsPerChild: 0 unless a leak is measured.
  * @param leak_bytes_per_request  < 0: not measured
  * @param growth_bytes            what a child may grow by

@@ -81,6 +81,26 @@ static json_t *leak(const ka_memory_leak *leak)
         "children", (json_int_t)leak->children);
 }
 
+/* Requests of one are null where mod_kastats does not count them. */
+static json_t *children(const ka_memory *m)
+{
+    json_t *array = json_array();
+    size_t i;
+
+    for (i = 0; i < m->child_n; i++) {
+        const ka_memory_child *c = &m->children[i];
+
+        json_array_append_new(
+            array,
+            json_pack("{s:i, s:o, s:o, s:o, s:o, s:b}", "pid", c->pid,
+                      "requests", ka_doc_whole(c->requests), "age_s",
+                      ka_doc_seconds(c->age_us), "unique_bytes",
+                      ka_doc_whole(c->memory.uss), "pss_bytes",
+                      ka_doc_whole(c->memory.pss), "warm", c->warm));
+    }
+    return array;
+}
+
 static json_t *memory(const ka_memory *m, apr_pool_t *pool)
 {
     json_t *object =
@@ -94,8 +114,9 @@ static json_t *memory(const ka_memory *m, apr_pool_t *pool)
                                                  : json_null(),
                   "leak", leak(&m->leak));
     json_t *more = json_pack(
-        "{s:I, s:I, s:s, s:o, s:o, s:o}", "children", (json_int_t)m->child_n,
-        "warm_children", (json_int_t)m->warm_n, "trust", trust_names[m->trust],
+        "{s:I, s:I, s:o, s:s, s:o, s:o, s:o}", "children",
+        (json_int_t)m->child_n, "warm_children", (json_int_t)m->warm_n,
+        "processes", children(m), "trust", trust_names[m->trust],
         "wait_s", ka_doc_seconds(m->wait_us), "origin",
         ka_doc_text(m->origin, pool), "remark", ka_doc_text(m->remark, pool));
 

@@ -74,6 +74,56 @@ static const char *size(const ka_page *page, int64_t bytes)
     return ka_words_size(page->pool, bytes);
 }
 
+static void print_requests(ka_page *page, const ka_memory *m)
+{
+    apr_pool_t *pool = page->pool;
+    const char *most = ka_words_count(pool, m->requests_most);
+
+    if (m->counted_n == 0) {
+        return;
+    }
+    ka_page_item(
+        page, "Requests",
+        apr_psprintf(pool, "%s%s%s served by each child so far (mod_kastats)",
+                     m->requests_least == m->requests_most
+                         ? ""
+                         : ka_words_count(pool, m->requests_least),
+                     m->requests_least == m->requests_most ? "" : " to ",
+                     most));
+}
+
+static const ka_column child_columns[] = {
+    {.head = "Child", .right = true}, {.head = "requests", .right = true},
+    {.head = "age", .right = true},   {.head = "unique", .right = true},
+    {.head = "PSS", .right = true},   {.head = ""}};
+
+/* One by one, where each is asked for. */
+static void print_each_child(ka_page *page, const ka_memory *m)
+{
+    apr_pool_t *pool = page->pool;
+    ka_table table;
+    size_t i;
+
+    ka_table_init(&table, child_columns,
+                  sizeof(child_columns) / sizeof(child_columns[0]), pool);
+    for (i = 0; i < m->child_n; i++) {
+        const ka_memory_child *c = &m->children[i];
+        const char *cells[] = {
+            apr_psprintf(pool, "%d", c->pid),
+            c->requests < 0 ? "?" : ka_words_count(pool, c->requests),
+            c->age_us < 0 ? "?" : ka_words_duration(pool, (double)c->age_us),
+            c->memory.uss < 0 ? "?" : size(page, c->memory.uss),
+            c->memory.pss < 0 ? "?" : size(page, c->memory.pss),
+            c->warm ? "warm" : "cold"};
+
+        ka_table_row(&table, KA_STYLE_PLAIN, cells);
+    }
+    if (table.rows->nelts) {
+        ka_page_gap(page);
+        ka_table_print(&table, page, INDENT);
+    }
+}
+
 static void print_children(ka_page *page, const ka_memory *m)
 {
     static const char *const trust_names[] = {"low", "medium", "high"};
@@ -89,6 +139,7 @@ static void print_children(ka_page *page, const ka_memory *m)
                                   size(page, m->unique_most)));
         ka_page_item(page, "All now", size(page, m->pss_sum));
     }
+    print_requests(page, m);
     ka_page_item(page, "From", m->origin);
     ka_page_item(page, "Confidence",
                  m->remark ? apr_pstrcat(pool, trust_names[m->trust], ": ",
@@ -397,6 +448,9 @@ apr_status_t ka_render_doctor_text(FILE *out, const ka_doctor *doctor,
                                 (int)h->memory.child_n,
                                 h->memory.child_n == 1 ? "child" : "children"));
         print_children(&page, &h->memory);
+        if (options->verbose) {
+            print_each_child(&page, &h->memory);
+        }
         print_budget(&page, h);
         print_room(&page, h);
         print_settings(&page, h, label);

@@ -81,6 +81,7 @@ void ka_section_children(ka_page *page, const ka_live *live, bool verbose)
 {
     static const ka_column columns[] = {{.head = "pid", .right = true},
                                         {.head = "generation", .right = true},
+                                        {.head = "requests", .right = true},
                                         {.head = "busy", .right = true},
                                         {.head = "idle", .right = true},
                                         {.head = "closing", .right = true},
@@ -105,6 +106,9 @@ void ka_section_children(ka_page *page, const ka_live *live, bool verbose)
             &table, KA_STYLE_PLAIN,
             (const char *[]){apr_psprintf(page->pool, "%d", (int)c->pid),
                              apr_psprintf(page->pool, "%d", (int)c->generation),
+                             c->requests < 0
+                                 ? "?"
+                                 : count(page, (uint64_t)c->requests),
                              count(page, c->gauges.busy),
                              count(page, c->gauges.idle),
                              count(page, c->gauges.closing),

@@ -103,6 +103,7 @@ const ka_pf_fact ka_pf_facts[] = {
     {"async_request_worker_factor", KA_FACT_ASYNC_FACTOR},
     {"listen_backlog", KA_FACT_LISTEN_BACKLOG},
     {"enable_sendfile", KA_FACT_SENDFILE},
+    {"leak_bytes_per_request", KA_FACT_LEAK},
     {0}};
 
 const char *const ka_pf_classes[KA_CLASS_N] = {

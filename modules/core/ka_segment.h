@@ -38,7 +38,7 @@
 
 #define KA_SEGMENT_MAGIC UINT64_C(0x31544154534b1a0a) /* "\n\x1aKSTAT1" */
 #define KA_SEGMENT_MAJOR 1
-#define KA_SEGMENT_MINOR 0
+#define KA_SEGMENT_MINOR 1 /* 1: ka_segment_slot.requests */
 #define KA_SEGMENT_SIZE_MAX (UINT64_C(1) << 30)
 #define KA_SEGMENT_STALE_US INT64_C(60000000)
 #define KA_SEGMENT_OTHER "(other)"
@@ -158,7 +158,8 @@ typedef struct ka_segment_slot {
     int32_t generation;
     uint64_t gauges;
     int64_t started_at;
-    uint64_t reserved[5];
+    uint64_t requests; /* completed by this child; since minor 1 */
+    uint64_t reserved[4];
 } ka_segment_slot;
 
 /* One second of the monotonic clock.  Each word is tag << 32 | value, tag =

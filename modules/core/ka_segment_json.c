@@ -217,6 +217,9 @@ static void put_children(ka_json *j, const ka_snapshot *snapshot)
         ka_json_open(j, NULL, '{');
         ka_json_integer(j, "pid", child->pid);
         ka_json_integer(j, "generation", child->generation);
+        if (child->requests >= 0) {
+            ka_json_integer(j, "requests", child->requests);
+        }
         ka_json_number(j, "busy", child->gauges.busy);
         ka_json_number(j, "idle", child->gauges.idle);
         ka_json_number(j, "closing", child->gauges.closing);

@@ -49,6 +49,15 @@ static void config_copy(ka_snapshot *out, const ka_segment_header *header)
     }
 }
 
+/* What lies there was reserved space once, and may be anybody's bytes. */
+static int64_t requests_of(const ka_segment_header *header,
+                           const ka_segment_slot *slot)
+{
+    uint64_t n = load(&slot->requests);
+
+    return header->minor >= 1 && n <= INT64_MAX ? (int64_t)n : -1;
+}
+
 static void children_copy(ka_snapshot *out, const ka_segment_header *header,
                           apr_pool_t *pool)
 {
@@ -66,6 +75,7 @@ static void children_copy(ka_snapshot *out, const ka_segment_header *header,
                 .pid = pid,
                 .generation = slot->generation,
                 .started_at = slot->started_at,
+                .requests = requests_of(header, slot),
                 .gauges = ka_gauges_of(load(&slot->gauges))};
         }
     }

@@ -25,6 +25,7 @@ typedef struct ka_snapshot_child {
     int32_t pid; /* -1: children that found no slot of their own */
     int32_t generation;
     int64_t started_at;
+    int64_t requests; /* completed; -1: its writer did not count them */
     ka_gauges gauges;
 } ka_snapshot_child;
 

@@ -226,6 +226,7 @@ uint64_t ka_segment_slot_release(ka_segment_header *header, int32_t pid)
     }
     ka_atomic_add(&header->gauges, KA_GAUGE_ZERO - slot->gauges);
     slot->gauges = KA_GAUGE_ZERO;
+    slot->requests = 0;
     __atomic_store_n(&slot->pid, 0, __ATOMIC_RELEASE);
     return lost;
 }

@@ -141,6 +141,12 @@ static inline void ka_writer_second_request(ka_moment moment)
     }
 }
 
+/** Counts a completed request for this child, whatever its vhost. */
+static inline void ka_writer_child_request(const ka_writer *writer)
+{
+    ka_atomic_add(&writer->slot->requests, 1);
+}
+
 /** busy -> idle, or idle -> busy: as ka_writer_shift, but only one level can
  * become a maximum. */
 static inline void ka_writer_went(const ka_writer *writer, bool idle,

@@ -214,6 +214,7 @@ static inline void record_request(kastats_conn *conn, const request_rec *r,
     }
     served = kastats_served(last);
     bytes = body_bytes(last);
+    ka_writer_child_request(&kastats->writer);
     if (stats) {
         ka_stats_count(stats, KA_COUNTER_BYTES + served, bytes);
         ka_stats_add_time(stats, KA_QUANTITY_SERVICE + served, service);

@@ -370,6 +370,27 @@ static void test_advise__growth_scales_demand(void **state)
                         "180");
 }
 
+static void test_advise__m17_a_leak_limits_connections(void **state)
+{
+    fixture *f = make_fixture(*state);
+    const ka_advice *row = row_of(advise(f, *state), "MaxConnectionsPerChild");
+
+    assert_string_equal(row->to, "0");
+    assert_non_null(strstr(row->because, "No leak"));
+    f = make_fixture(*state);
+    ka_server_set(&f->server, KA_FACT_LEAK, 1024, false, "test");
+    row = row_of(advise(f, *state), "MaxConnectionsPerChild");
+    /* A fifth of 10M is 2048 requests; 20,000 of them in 5,100 connections
+     * under the proposed 15 s. */
+    assert_string_equal(row_of(&f->report, "KeepAliveTimeout")->to, "15");
+    assert_string_equal(row->to, "523");
+    assert_true(row->change);
+    assert_non_null(strstr(row->because, "leaves 1K in a child: after 2,048 "
+                                         "of them it has grown by 20% of its "
+                                         "10M"));
+    assert_non_null(strstr(row->because, "not requests (R9)"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -391,7 +412,8 @@ int main(void)
         unit_test(test_advise__moved_starts_lower_the_confidence),
         unit_test(test_advise__r13_too_little_is_refused),
         unit_test(test_advise__m1_classic_estimate),
-        unit_test(test_advise__growth_scales_demand)};
+        unit_test(test_advise__growth_scales_demand),
+        unit_test(test_advise__m17_a_leak_limits_connections)};
 
     return unit_main(tests);
 }

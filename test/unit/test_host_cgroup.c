@@ -1,5 +1,5 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE. */
-#include "unit.h"
+#include "hosttree.h"
 #include "host/cgroup.h"
 
 #define M (INT64_C(1) << 20)
@@ -104,6 +104,26 @@ static void test_cgroup__what_is_not_known_is_said(void **state)
     assert_null(ka_cgroup_memory_path(ROOT("broken"), 999, 2, *state));
 }
 
+/* The mount's directory is that of an ancestor: its limit is not ours. */
+static void test_cgroup__mounted_from_outside_the_name_space(void **state)
+{
+    hosttree *tree = *state;
+    ka_cgroup c;
+
+    hosttree_text(tree, "/proc/5/cgroup", "4:memory:/\n0::/\n");
+    hosttree_text(tree, "/proc/self/mountinfo",
+                  "50 46 0:31 /../../.. /sys/fs/cgroup/memory rw - cgroup "
+                  "cgroup rw,memory\n"
+                  "51 46 0:32 / /sys/fs/cgroup/unified rw - cgroup2 "
+                  "cgroup2 rw\n");
+    hosttree_text(tree, "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+                  "9223372036854771712\n");
+    c = read_group(tree->root, 5, tree->pool);
+    assert_false(c.known);
+    assert_non_null(strstr(c.missing, "--memory"));
+    assert_int_equal(c.memory->nelts, 0);
+}
+
 static void test_cgroup__within(void **state)
 {
     static const struct {
@@ -142,6 +162,7 @@ int main(void)
         unit_test(test_cgroup__m14_v1_sentinel_is_no_limit),
         unit_test(test_cgroup__m14_container_sees_its_own_group_as_the_mount),
         unit_test(test_cgroup__what_is_not_known_is_said),
+        hosttree_test(test_cgroup__mounted_from_outside_the_name_space),
         unit_test(test_cgroup__within),
         unit_test(test_cgroup__memory_path_by_version)};
 

@@ -27,16 +27,21 @@ static void test_memory__m17_leak_cases(void **state)
         double leak, fill;  /* bytes a request; working set, filled by 1000 */
         double noise;       /* bytes */
         bool measured;
-    } cases[] = {{"none", 40, 200, 20000, 0, 0, 1e6, false},
-                 {"clear", 40, 200, 20000, 1000, 0, 1e6, true},
-                 {"without noise", 5, 200, 20000, 1000, 0, 0, true},
-                 {"hidden by noise", 10, 200, 2000, 100, 0, 1e7, false},
-                 {"too few", 4, 200, 20000, 1000, 0, 0, false},
-                 {"cold", 40, 0, 150, 5000, 0, 0, false},
-                 {"all alike", 40, 5000, 5000, 0, 0, 1e6, false},
-                 {"working set fills", 40, 200, 20000, 0, 1e7, 1e5, false},
-                 {"shrinks", 40, 200, 20000, -1000, 0, 1e6, false},
-                 {"too small to matter", 40, 200, 20000, 10, 0, 0, false}};
+        double base; /* bytes of a child at its start; 0: 30 MB */
+    } cases[] = {{"none", 40, 200, 20000, 0, 0, 1e6, false, 0},
+                 {"clear", 40, 200, 20000, 1000, 0, 1e6, true, 0},
+                 {"without noise", 5, 200, 20000, 1000, 0, 0, true, 0},
+                 {"hidden by noise", 10, 200, 2000, 100, 0, 1e7, false, 0},
+                 {"too few", 4, 200, 20000, 1000, 0, 0, false, 0},
+                 {"cold", 40, 0, 150, 5000, 0, 0, false, 0},
+                 {"all alike", 40, 5000, 5000, 0, 0, 1e6, false, 0},
+                 {"working set fills", 40, 200, 20000, 0, 1e7, 1e5, false, 0},
+                 {"shrinks", 40, 200, 20000, -1000, 0, 1e6, false, 0},
+                 {"too small to matter", 40, 200, 20000, 10, 0, 0, false, 0},
+                 {"a small child's garbage", 40, 200, 2000, 50, 0, 1e4, false,
+                  1e6},
+                 {"a small child's leak", 40, 200, 2000, 700, 0, 1e4, true,
+                  1e6}};
     ka_memory_child children[40];
     size_t i, k;
 
@@ -50,7 +55,8 @@ static void test_memory__m17_leak_cases(void **state)
             double x = cases[i].least + (cases[i].most - cases[i].least) *
                                             (double)k /
                                             (double)(cases[i].n - 1);
-            double y = 3e7 + cases[i].leak * x +
+            double y = (cases[i].base > 0 ? cases[i].base : 3e7) +
+                       cases[i].leak * x +
                        cases[i].fill * (1 - exp(-x / 1000)) +
                        cases[i].noise * (uniform(&seed) - 0.5);
 

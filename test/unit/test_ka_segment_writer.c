@@ -154,6 +154,43 @@ static void test_slot_release__counts_what_was_open_as_lost(void **state)
     assert_int_equal(ka_segment_slot_release(h, -1), 0);
 }
 
+static int64_t requests_of(ka_segment_header *h, int32_t pid,
+                           apr_pool_t *pool)
+{
+    ka_snapshot s;
+    uint32_t i;
+
+    ka_snapshot_make(&s, h, pool);
+    for (i = 0; i < s.child_n; i++) {
+        if (s.children[i].pid == pid) {
+            return s.children[i].requests;
+        }
+    }
+    return -2;
+}
+
+static void test_slot__requests_are_those_of_one_child(void **state)
+{
+    ka_segment_header *h = segment_made(*state);
+    ka_writer a, b;
+    int i;
+
+    ka_writer_attach(&a, h, 100, 0, START_AT);
+    ka_writer_attach(&b, h, 101, 0, START_AT);
+    for (i = 0; i < 7; i++) {
+        ka_writer_child_request(&b);
+    }
+    assert_int_equal(requests_of(h, 100, *state), 0);
+    assert_int_equal(requests_of(h, 101, *state), 7);
+    ka_segment_slot_release(h, 101);
+    ka_writer_attach(&b, h, 102, 0, START_AT);
+    assert_int_equal(requests_of(h, 102, *state), 0);
+    b.slot->requests = UINT64_MAX; /* damaged */
+    assert_int_equal(requests_of(h, 102, *state), -1);
+    h->minor = 0; /* its writer knew of no such word */
+    assert_int_equal(requests_of(h, 100, *state), -1);
+}
+
 static void test_settle__corrects_a_difference_that_stays(void **state)
 {
     ka_segment_header *h = segment_made(*state);
@@ -467,6 +504,7 @@ int main(void)
         unit_test(test_stats__past_the_end_is_clamped_and_counted),
         unit_test(test_slot__without_a_free_one_the_last_is_shared),
         unit_test(test_slot_release__counts_what_was_open_as_lost),
+        unit_test(test_slot__requests_are_those_of_one_child),
         unit_test(test_settle__corrects_a_difference_that_stays),
         unit_test(test_transitions__each_moves_one_connection),
         unit_test(test_history__maxima_within_a_second),

@@ -224,7 +224,7 @@ static void test_json__facts_in_their_units(void **state)
     assert_int_equal(json_integer_value(at(memory, "value")), 120 * FIXTURE_MB);
     assert_true(json_is_true(at(memory, "assumed")));
     assert_null(json_object_get(server, "proxy_idle_s"));
-    assert_int_equal(json_array_size(unknown), 12);
+    assert_int_equal(json_array_size(unknown), 13);
     json_decref(root);
 }
 

@@ -158,6 +158,11 @@ static void count_requests(builder *b)
     }
 }
 
+static void add_gap(ka_traffic *t, uint64_t gap, bool longer)
+{
+    ka_hist_add(longer ? &t->longer : &t->gap, gap);
+}
+
 /* A gap belongs to the request before it on the chain.  Longer ones than T0
  * lie between two connections, not within one. */
 static apr_status_t count_gaps(builder *b, const ka_trace *trace,
@@ -172,19 +177,20 @@ static apr_status_t count_gaps(builder *b, const ka_trace *trace,
     for (i = 0; i < trace->request_n; i++) {
         const ka_trace_request *t = &trace->requests[i];
 
-        if (t->gap_us >= 0 && t->gap_us <= timeout_us) {
+        if (t->gap_us >= 0) {
             const ka_request *before = &b->served->items[last[t->chain]];
             ka_traffic *vhost = vhost_of(b, before);
-            uint64_t gap = (uint64_t)t->gap_us;
+            bool longer = t->gap_us > timeout_us;
 
-            ka_hist_add(&class_of(b, before)->gap, gap);
+            add_gap(class_of(b, before), (uint64_t)t->gap_us, longer);
             if (vhost != NULL) {
-                ka_hist_add(&vhost->gap, gap);
+                add_gap(vhost, (uint64_t)t->gap_us, longer);
             }
         }
         last[t->chain] = (uint32_t)i;
     }
     free(last);
+    b->out->longer_known = true;
     return APR_SUCCESS;
 }
 
@@ -200,6 +206,7 @@ static void sum_classes(ka_profile *out)
         out->total.bytes_n += class->bytes_n;
         ka_hist_merge(&out->total.service, &class->service);
         ka_hist_merge(&out->total.gap, &class->gap);
+        ka_hist_merge(&out->total.longer, &class->longer);
     }
 }
 

@@ -37,6 +37,8 @@ typedef struct ka_traffic {
     ka_hist gap;           /* us; idle time on its connection after a request
                               of this class or vhost, until the next one: up
                               to T0 */
+    ka_hist longer;        /* us; the same above T0, between two connections
+                              of one chain; empty unless longer_known */
     uint64_t bytes;        /* to clients, where told */
     uint64_t bytes_n;      /* requests for which they were told */
 } ka_traffic;
@@ -77,6 +79,8 @@ typedef struct ka_profile {
     uint64_t slow_bytes_n;   /* R15: requests that took over a second for
                                 bytes sent at under 100 kB/s */
     int64_t slow_service_us; /* their share of the service time */
+    bool longer_known;       /* every request was kept, so idle times above T0
+                                are known by class and vhost */
     ka_connection_stats low, high; /* high == low without a bracket */
     bool bracket;
 } ka_profile;

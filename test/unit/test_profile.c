@@ -317,6 +317,30 @@ static void test_profile__extreme_values_are_harmless(void **state)
     assert_int_equal(f.profile.total.requests, 125);
 }
 
+/* What lies above T0 is kept apart, by whose request it follows. */
+static void test_profile__longer_gaps_are_known_by_class(void **state)
+{
+    static fixture f;
+    ka_profile *p;
+
+    f.q.n = 0;
+    on_port(&f.q, 0, 1, 1, 10)->cls = KA_CLASS_DYNAMIC;
+    on_port(&f.q, 3, 1, 1, 10)->cls = KA_CLASS_STATIC;
+    on_port(&f.q, 44, 1, 1, 11)->cls = KA_CLASS_DYNAMIC;
+    p = build(&f, &no_vhosts, seconds_us(5), *state);
+    assert_true(p->longer_known);
+    assert_int_equal(ka_hist_sum(&p->classes[KA_CLASS_DYNAMIC].gap), 2000000);
+    assert_int_equal(ka_hist_count(&p->classes[KA_CLASS_DYNAMIC].longer), 0);
+    assert_int_equal(ka_hist_count(&p->classes[KA_CLASS_STATIC].gap), 0);
+    assert_int_equal(ka_hist_sum(&p->classes[KA_CLASS_STATIC].longer),
+                     40000000);
+    assert_int_equal(ka_hist_sum(&p->total.longer), 40000000);
+    /* Under KeepAlive Off all of them are longer. */
+    p = build(&f, &no_vhosts, KA_TIMEOUT_OFF, *state);
+    assert_int_equal(ka_hist_count(&p->total.gap), 0);
+    assert_int_equal(ka_hist_count(&p->total.longer), 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -333,6 +357,7 @@ int main(void)
         unit_test(test_seconds__before_the_epoch_are_whole_too),
         unit_test(test_dist__is_scaled),
         unit_test(test_profile__extreme_values_are_harmless),
+        unit_test(test_profile__longer_gaps_are_known_by_class),
     };
 
     return unit_main(tests);

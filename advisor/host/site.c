@@ -67,6 +67,20 @@ static ka_limits_query query_of(const ka_site *site)
                 : -1};
 }
 
+/* Files of php-fpm that httpd has nothing to do with are left alone. */
+static apr_array_header_t *fpm_pools(const ka_httpd *httpd, apr_pool_t *pool)
+{
+    int i;
+
+    for (i = 0; httpd->server && i < httpd->server->backends->nelts; i++) {
+        if (APR_ARRAY_IDX(httpd->server->backends, i, ka_cfg_backend).kind ==
+            KA_CFG_BACKEND_FCGI) {
+            return ka_fpm_read(httpd->files, pool);
+        }
+    }
+    return apr_array_make(pool, 1, sizeof(ka_fpm_pool));
+}
+
 void ka_site_look(ka_site *out, const ka_httpd *httpd, const char *root,
                   const apr_array_header_t *processes,
                   const ka_site_requests *requests, apr_pool_t *pool)
@@ -74,7 +88,9 @@ void ka_site_look(ka_site *out, const ka_httpd *httpd, const char *root,
     ka_limits_query query;
     int pid;
 
-    *out = (ka_site){.httpd = httpd, .runs = httpd->instance && processes};
+    *out = (ka_site){.httpd = httpd,
+                     .fpm_pools = fpm_pools(httpd, pool),
+                     .runs = httpd->instance && processes};
     if (!out->runs) {
         return;
     }

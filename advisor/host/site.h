@@ -10,9 +10,13 @@
 #include "httpd.h"
 #include "limits.h"
 #include "memory.h"
+#include "phpfpm.h"
 
 typedef struct ka_site {
     const ka_httpd *httpd; /* its `server` may be NULL: no configuration */
+    apr_array_header_t *fpm_pools; /* of ka_fpm_pool: php-fpm's on this host,
+                                      where httpd talks FastCGI; NULL: not
+                                      looked for */
     bool runs;             /* else nothing below is set */
     ka_machine machine;
     ka_memory memory;

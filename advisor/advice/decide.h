@@ -79,6 +79,9 @@ void ka_judge_confidence(ka_decision *d);
 /** Rows of advice for one answer. */
 void ka_advise_directives(ka_decision *d, const ka_mpm_answer *answer);
 
+/** Classes by themselves (R16, R17): fills the report's by_class. */
+void ka_advise_classes(ka_decision *d);
+
 /** Warnings of the whole. */
 void ka_advise_warnings(ka_decision *d);
 

@@ -55,7 +55,42 @@ typedef struct ka_advice {
     size_t evidence_n;
     ka_confidence confidence;
     const char *applies;   /* "reload" or "restart" */
+    const char *where;     /* file:line of the section or file to change;
+                              NULL: not known, or the server's own
+                              configuration */
 } ka_advice;
+
+/* R16, R17: one class of requests by itself, under the timeout that is
+ * proposed, as far as it was seen. */
+typedef struct ka_class_advice {
+    double requests_share;   /* of all requests */
+    bool busy_known;         /* service times are told */
+    double service_s;        /* mean */
+    double busy_mean;        /* requests/s x service time */
+    double busy_share;       /* of all busy time */
+    double busy_peak;        /* [M12] in the busiest period, growth included:
+                                requests in progress at once */
+    bool idle_known;         /* idle times are told by class */
+    double reuse;            /* share that another request follows within the
+                                timeout */
+    double idle_mean;        /* connections idle after one, in the mean */
+    int64_t alone_us;        /* the KeepAliveTimeout that it would want by
+                                itself; KA_TIMEOUT_OFF */
+    bool alone_longer;       /* or a longer one: the present one cuts it */
+    double opens_per_s;      /* connections that closing after each would open,
+                                at most */
+    bool close_pays;         /* closing after each frees more than it costs */
+} ka_class_advice;
+
+typedef struct ka_by_class {
+    bool known;          /* else nothing below is set */
+    int64_t timeout_us;  /* at which classes are compared */
+    ka_class_advice classes[KA_CLASS_N];
+    const char *verdict; /* sentences */
+    const char **lines;  /* lines[line_n]: what stock httpd needs for it, each
+                            a directive; 0 unless it pays */
+    size_t line_n;
+} ka_by_class;
 
 typedef struct ka_warning {
     const char *id;   /* stable, snake_case */
@@ -177,6 +212,7 @@ typedef struct ka_report {
                                    is the present MPM's */
     ka_advice *advice;
     size_t advice_n;
+    ka_by_class by_class;       /* of the first answer; not of a group */
     ka_warning *warnings;
     size_t warning_n;
     ka_finding findings[KA_RULES];

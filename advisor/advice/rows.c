@@ -47,4 +47,6 @@ void ka_advise_directives(ka_decision *d, const ka_mpm_answer *answer)
         ka_rows_block(&c);
     }
     ka_rows_server(&c);
+    ka_rows_vhosts(&c);
+    ka_rows_backends(&c);
 }

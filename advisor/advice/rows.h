@@ -39,6 +39,13 @@ void ka_spawn_evidence(ka_advice *row, const ka_row_context *c,
 const char *ka_warn_spawn(const ka_decision *d);
 const char *ka_warn_spawn_now(const ka_decision *d);
 
+/** KeepAlive and KeepAliveTimeout of virtual hosts whose own traffic asks for
+ * something else (R3). */
+void ka_rows_vhosts(const ka_row_context *c);
+
+/** What backends must be able to do at once (R17). */
+void ka_rows_backends(const ka_row_context *c);
+
 /** The directives of the MPM's block. */
 void ka_rows_block(const ka_row_context *c);
 

@@ -45,6 +45,13 @@ static const char *no_service(const ka_decision *d)
                : "there are no service times (%D)";
 }
 
+static const char *no_backends(const ka_decision *d)
+{
+    const char *why = no_service(d);
+
+    return why ? why : no_site(d);
+}
+
 static const char *no_per_child(const ka_decision *d)
 {
     return d->report->server->facts[KA_FACT_MAX_CONNECTIONS_PER_CHILD].known
@@ -100,6 +107,29 @@ static const char *own_apart(const ka_decision *d)
              : NULL;
 }
 
+static const char *classes_compared(const ka_decision *d)
+{
+    const ka_by_class *by = &d->report->by_class;
+
+    return !by->known || !by->verdict ? NULL
+           : by->line_n
+               ? "closing after dynamic requests pays: see by kind of content"
+               : "compared by kind of content: one setting serves both";
+}
+
+static const char *backend_demand(const ka_decision *d)
+{
+    const ka_class_advice *dynamic =
+        &d->report->by_class.classes[KA_CLASS_DYNAMIC];
+
+    return d->report->by_class.known && dynamic->busy_known
+               ? apr_psprintf(
+                     d->pool, "%s in progress at once at the peak",
+                     ka_words_plural(d->pool, (int64_t)dynamic->busy_peak,
+                                     "dynamic request"))
+               : NULL;
+}
+
 static const struct {
     const char *id, *title;
     missing *missing;
@@ -125,8 +155,8 @@ static const struct {
     {"R14", "Whether keep-alive helps at all", NULL, NULL},
     {"R15", "Slow clients", no_service, NULL},
     {"R16", "Static and dynamic requests want different keep-alive", NULL,
-     NULL},
-    {"R17", "Backends are sized for their peak", no_site, NULL},
+     classes_compared},
+    {"R17", "Backends are sized for their peak", no_backends, backend_demand},
     {"R18", "No resource above half of its capacity at the peak", no_workers,
      NULL}};
 

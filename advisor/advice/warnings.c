@@ -1,8 +1,10 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE.
  * What an operator must know besides the rows: one table row per warning. */
+#include "backends.h"
 #include "group.h"
 #include "rows.h"
 #include "rules.h"
+#include "vhosts.h"
 
 #include <apr_strings.h>
 
@@ -263,17 +265,6 @@ static const char *warn_event_reload(const ka_decision *d)
         ka_words_whole(d->pool, now->idle_mean));
 }
 
-static const char *warn_vhosts(const ka_decision *d)
-{
-    if (d->report->profile->vhost_n < 2) {
-        return NULL;
-    }
-    return "Several virtual hosts: httpd takes KeepAliveTimeout from the "
-           "first virtual host of the address and port unless the virtual "
-           "host that serves the request sets its own (R3). Set it in the "
-           "server configuration, or in each of them.";
-}
-
 static const struct {
     const char *id;
     const char *rule; /* of ADVICE's numbers; NULL: none */
@@ -301,7 +292,14 @@ static const struct {
             {"slow_clients", "R15", warn_slow},
             {"own_traffic", "R12", warn_own},
             {"lingering_close", NULL, warn_linger},
-            {"several_vhosts", "R3", warn_vhosts},
+            {"several_vhosts", "R3", ka_warn_vhosts},
+            {"vhost_overrides", "R3", ka_warn_vhost_overrides},
+            {"vhost_first_of_address", "R3", ka_warn_vhost_first},
+            {"vhost_timeout_zero", "R3", ka_warn_vhost_zero},
+            {"timeout_below_second", "R3", ka_warn_below_second},
+            {"backend_not_reused", "R17", ka_warn_backend_reuse},
+            {"backend_idle_limit", "R17", ka_warn_backend_idle},
+            {"php_fpm_memory", "R17", ka_warn_fpm_memory},
             {"reload_closes_idle", "R10", warn_event_reload},
             {"late_lines", "R13", warn_late},
             {"clients_forgotten", "R13", warn_forgotten},

@@ -6,6 +6,8 @@
 
 #include <assert.h>
 
+#include <apr_strings.h>
+
 #include "logtext.h"
 #include "wide.h"
 
@@ -75,6 +77,19 @@ static const struct {
     {"xls", S, D},   {"xlsx", S, D},  {"xml", S, D},   {"xsl", S, D},
     {"xz", S, D},    {"zip", S, D},   {"zst", S, D},
 };
+
+const char *ka_content_static_names(apr_pool_t *pool)
+{
+    const char *names = "";
+
+    for (size_t i = 0; i < sizeof(extensions) / sizeof(extensions[0]); i++) {
+        if (extensions[i].plain == S) {
+            names = apr_psprintf(pool, "%s%s%.*s", names, *names ? "|" : "",
+                                 EXTENSION_MAX, extensions[i].name);
+        }
+    }
+    return names;
+}
 
 /* ---- rows of extensions ------------------------------------------------- */
 

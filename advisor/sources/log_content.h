@@ -30,4 +30,11 @@ ka_content *ka_content_make(apr_pool_t *pool);
 ka_class ka_content_by_request(const ka_content *self,
                                const ka_log_request *request, int status);
 
+/**
+ * The extensions that are static without a query, as a regular expression
+ * takes them: "7z|apk|asc|...".
+ * @return owned by pool
+ */
+const char *ka_content_static_names(apr_pool_t *pool);
+
 #endif

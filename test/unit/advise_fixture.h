@@ -110,7 +110,7 @@ static inline ka_report *advise(fixture *f, apr_pool_t *pool)
     return &f->report;
 }
 
-static const ka_advice *row_of(const ka_report *r, const char *directive)
+static inline const ka_advice *row_of(const ka_report *r, const char *directive)
 {
     size_t i;
 
@@ -122,7 +122,7 @@ static const ka_advice *row_of(const ka_report *r, const char *directive)
     return NULL;
 }
 
-static const char *warning_of(const ka_report *r, const char *id)
+static inline const char *warning_of(const ka_report *r, const char *id)
 {
     size_t i;
 

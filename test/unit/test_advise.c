@@ -255,6 +255,9 @@ static void warn_linger(fixture *f)
 
 static void warn_vhosts(fixture *f)
 {
+    static ka_traffic vhosts[] = {{.name = "a"}, {.name = "b"}};
+
+    f->profile->vhosts = vhosts;
     f->profile->vhost_n = 2;
 }
 

@@ -429,28 +429,6 @@ static void mpm_section(ka_conf *c, const ka_mpm_answer *answer)
     fputs("</IfModule>\n", c->out);
 }
 
-/* Where a vhost is declared is not known: its rows are left to a person. */
-static void vhosts(const ka_conf *c)
-{
-    size_t i;
-
-    for (i = 0; i < c->report->advice_n; i++) {
-        const ka_advice *a = &c->report->advice[i];
-
-        if (a->vhost && a->directive && a->to) {
-            blank(c);
-            ka_conf_comment(
-                c, 0, "",
-                apr_psprintf(c->pool, "In the <VirtualHost> of %s:",
-                             ka_words_clean(c->pool, a->vhost, false)));
-            ka_conf_comment(
-                c, 0, "    ",
-                apr_pstrcat(c->pool, a->directive, " ", a->to, NULL));
-            ka_conf_comment(c, 0, "", a->because ? a->because : "");
-        }
-    }
-}
-
 apr_status_t ka_render_conf(FILE *out, const ka_report *report,
                             const ka_render_options *options)
 {
@@ -481,7 +459,7 @@ apr_status_t ka_render_conf(FILE *out, const ka_report *report,
     for (i = 0; i < report->answer_n; i++) {
         mpm_section(&c, &report->answers[i]);
     }
-    vhosts(&c);
+    ka_conf_parts(&c);
     ka_conf_deviations(&c);
     return ka_page_end(&page);
 }

@@ -36,6 +36,10 @@ void ka_conf_comment(const ka_conf *c, int indent, const char *first,
 const ka_advice *ka_conf_row(const ka_report *report, const char *directive,
                              ka_mpm mpm);
 
+/** Behind the blocks, as comments that a person takes over: settings of single
+ * virtual hosts, lines by kind of content, limits of backends. */
+void ka_conf_parts(const ka_conf *c);
+
 /** In the head: who the group's servers are; nothing without any. */
 void ka_conf_servers(const ka_conf *c);
 

@@ -101,8 +101,10 @@ static json_t *rules(const ka_report *report, apr_pool_t *pool)
 
 json_t *ka_doc_decisions(const ka_report *report, apr_pool_t *pool)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "advice",
-                     advice(report, pool), "warnings", warnings(report, pool),
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "advice",
+                     advice(report, pool), "classes_advice",
+                     ka_doc_kinds(report, pool), "warnings",
+                     warnings(report, pool),
                      "rules", rules(report, pool), "next",
                      next_steps(report, pool), "verdict",
                      verdict(report, pool));

@@ -66,4 +66,7 @@ json_t *ka_doc_hosts(const ka_report *report, ka_doc_add_fn *add,
  */
 apr_status_t ka_doc_write(FILE *out, json_t *root);
 
+/** classes_advice: kinds of content by themselves; null where not judged. */
+json_t *ka_doc_kinds(const ka_report *report, apr_pool_t *pool);
+
 #endif

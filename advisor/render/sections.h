@@ -28,6 +28,9 @@ void ka_section_mpm(ka_page *page, const ka_report *report);
 /* The rules R1 to R18, and what became of each. */
 void ka_section_rules(ka_page *page, const ka_report *report);
 
+/* Static and dynamic requests by themselves. */
+void ka_section_kinds(ka_page *page, const ka_report *report);
+
 /* Every timeout beside every other. */
 void ka_section_what_if(ka_page *page, const ka_report *report, bool verbose);
 

@@ -95,10 +95,16 @@ static void no_static(fixture *f)
     f->profile->classes[KA_CLASS_STATIC].requests = 0;
 }
 
+/* Then it is KeepAlive Off for all. */
+static void static_wants_off(fixture *f)
+{
+    ka_hist_init(&f->profile->classes[KA_CLASS_STATIC].gap);
+}
+
 static void test_classes__r16_only_where_it_pays(void **state)
 {
     void (*const causes[])(fixture *f) = {opens_many, frees_little, on_event,
-                                          no_static};
+                                          no_static, static_wants_off};
     size_t i;
 
     for (i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {

@@ -182,6 +182,7 @@ static void fill_block(const ka_decision *d, ka_mpm_answer *answer)
     if (answer->block_known) {
         answer->block = ka_block_make(&demand);
         fill_spare(d, answer);
+        ka_keep_enough(d, answer);
     }
 }
 

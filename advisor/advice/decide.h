@@ -73,6 +73,9 @@ ka_mpm_answer ka_answer_beside(const ka_decision *d, ka_mpm mpm);
 double ka_requests_per_connection(const ka_report *report,
                                   const ka_mpm_answer *answer);
 
+/** What is there and enough stays in an answer's block, of the present MPM. */
+void ka_keep_enough(const ka_decision *d, ka_mpm_answer *answer);
+
 /** Confidence of the whole, why it is not high, and refusal. */
 void ka_judge_confidence(ka_decision *d);
 

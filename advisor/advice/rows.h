@@ -46,6 +46,10 @@ void ka_rows_vhosts(const ka_row_context *c);
 /** What backends must be able to do at once (R17). */
 void ka_rows_backends(const ka_row_context *c);
 
+/** The reason of an item of the block, with that for which it stays. */
+const char *ka_why_stays(const ka_row_context *c, ka_block_item item,
+                         const char *why);
+
 /** The directives of the MPM's block. */
 void ka_rows_block(const ka_row_context *c);
 

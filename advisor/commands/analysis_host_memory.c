@@ -42,6 +42,13 @@ static void set_leak(ka_host *host, const ka_memory_leak *leak)
                          "standard error %s",
                          (int)leak->children, error));
     }
+    else if (leak->judged) {
+        set(host, KA_FACT_LEAK, 0,
+            apr_psprintf(pool,
+                         "[M17] no growth of USS over requests served, of %d "
+                         "children",
+                         (int)leak->children));
+    }
 }
 
 static void set_process(ka_host *host, const ka_memory *memory)

@@ -81,9 +81,11 @@ ka_memory_leak ka_memory_leak_of(const ka_memory_child *children, size_t n)
     line later = line_of(children, n, all.x);
     double slope = slope_of(&all), error = error_of(&all);
     double growth = slope * (all.most - all.least);
-    ka_memory_leak leak = {.error = error, .children = all.n};
+    ka_memory_leak leak = {.judged = all.n >= LEAK_CHILDREN,
+                           .error = error,
+                           .children = all.n};
 
-    leak.measured = all.n >= LEAK_CHILDREN && slope > LEAK_ERRORS * error &&
+    leak.measured = leak.judged && slope > LEAK_ERRORS * error &&
                     growth >= fmax(LEAK_GROWTH * all.y, LEAK_LEAST) &&
                     slope_of(&later) >= slope / 2 && slope > 0;
     leak.bytes_per_request = leak.measured ? slope : 0;

@@ -66,6 +66,7 @@ typedef struct ka_memory_requests {
 typedef enum ka_trust { KA_TRUST_LOW, KA_TRUST_MEDIUM, KA_TRUST_HIGH } ka_trust;
 
 typedef struct ka_memory_leak {
+    bool judged;              /* there are enough children to tell */
     bool measured;            /* a growth that chance does not explain */
     double bytes_per_request; /* slope of USS over requests; 0 unless
                                  measured */

@@ -281,6 +281,27 @@ static void text_evidence(ka_advice *row, const char *name, const char *text)
     }
 }
 
+/* Others of its address that set none take the timeout of the first. */
+static bool others_take_it(const ka_decision *d, const ka_vhost_choice *c)
+{
+    const apr_array_header_t *all;
+    size_t k;
+    int i;
+
+    for (k = 0; k < c->section_n; k++) {
+        all = d->report->site->httpd->server->vhosts;
+        for (i = 1; i < all->nelts; i++) {
+            const ka_cfg_vhost *v = &APR_ARRAY_IDX(all, i, ka_cfg_vhost);
+
+            if (i != c->sections[k] && !v->sets_timeout &&
+                v->first_of_address == c->sections[k]) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static void advise_vhost(const ka_row_context *c, const ka_traffic *vhost,
                          const ka_vhost_choice *v)
 {
@@ -305,6 +326,12 @@ static void advise_vhost(const ka_row_context *c, const ka_traffic *vhost,
     row->change = !row->from || strcmp(row->from, row->to) != 0;
     row->confidence = confidence_of(c, v);
     row->because = why[v->ask](c, v, vhost);
+    if (!off && others_take_it(c->d, v)) {
+        row->because = apr_pstrcat(
+            p, row->because,
+            " It is the first of its address: those behind it that set none "
+            "take this value too, so give them theirs.", NULL);
+    }
     ka_row_evidence(row, "requests", (double)vhost->requests);
     ka_row_evidence(row, "reuse", v->reuse);
     ka_row_evidence(row, "reuse_common", v->reuse_now);

@@ -203,6 +203,8 @@ static void test_vhosts__present_value_and_place(void **state)
     assert_string_equal(
         row->where, "/etc/httpd/test.conf:6, /etc/httpd/test.conf:9");
     assert_true(row->change);
+    /* the only one at *:443, and behind shop.example at *:80 */
+    assert_null(strstr(row->because, "first of its address"));
     row = row_of_vhost(r, "api.example"); /* by an alias */
     assert_string_equal(row->from, "On");
     assert_string_equal(row->where, "/etc/httpd/test.conf:12");
@@ -226,6 +228,17 @@ static void test_vhosts__what_is_set_already_does_not_change(void **state)
     row = row_of_vhost(&f->report, "api.example");
     assert_string_equal(row->from, "Off");
     assert_false(row->change);
+}
+
+static void test_vhosts__r3_the_first_gives_its_value_to_others(void **state)
+{
+    fixture *f = make_parts(POOL(state));
+
+    set_site(f, TREE(state),
+             "<VirtualHost *:80>\nServerName img.example\n</VirtualHost>\n"
+             "<VirtualHost *:80>\nServerName shop.example\n</VirtualHost>\n");
+    assert_has(row_of_vhost(advise(f, POOL(state)), "img.example")->because,
+               "first of its address");
 }
 
 /* One that waits only a second now shows no gap that is longer. */
@@ -326,6 +339,7 @@ int main(void)
         hosttree_test(test_vhosts__nothing_to_say_is_one_sentence),
         hosttree_test(test_vhosts__present_value_and_place),
         hosttree_test(test_vhosts__what_is_set_already_does_not_change),
+        hosttree_test(test_vhosts__r3_the_first_gives_its_value_to_others),
         hosttree_test(test_vhosts__its_own_timeout_cuts_it),
         hosttree_test(test_vhosts__r3_traps_have_their_places),
         hosttree_test(test_vhosts__a_zero_overrides_nothing),

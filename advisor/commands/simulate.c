@@ -98,7 +98,7 @@ static const char *verdict(const ka_sim_side *side, const ka_server *server,
         count_in_words(r->evicted,
                        "idle connections are closed for want of workers", pool),
         count_in_words(r->dropped, "requests meet such a close", pool),
-        count_in_words(r->limited,
+        count_in_words(r->waited ? r->limited : 0,
                        "times a child with free workers stops accepting, for "
                        "too many connections (AsyncRequestWorkerFactor)",
                        pool),

@@ -287,9 +287,7 @@ static const option_row option_rows[] = {
     {"mpm", 0, "NAME", LOGS, set_mpm, 0,
      "prefork, worker or event; default: advice for all three"},
     {"config", 0, "FILE", SIMULATE, set_string, 8,
-     "the configuration to simulate: httpd's main file with what it includes, "
-     "or a block such as --output conf writes; what it does not say is httpd's "
-     "default"},
+     "simulate httpd's main configuration file, or a block of directives"},
     {"against", 0, "FILE", SIMULATE, set_string, 9,
      "another configuration, under the same traffic"},
     {"seed", 0, "N", SIMULATE, set_seed, 0, "of the draws (default 1)"},

@@ -169,7 +169,7 @@ static bool is_too_long(const server_rec *s, int64_t wanted_us,
     if (wanted_us <= s->keep_alive_timeout) {
         return false;
     }
-    ap_log_error(APLOG_MARK, APLOG_CRIT, 0, s,
+    ap_log_error(APLOG_MARK, APLOG_STARTUP | APLOG_CRIT, 0, s,
                  "mod_kapolicy: %s%s%s waits %s, but under this MPM no "
                  "connection waits longer than KeepAliveTimeout, which is %s "
                  "there; set KeepAliveTimeout to %s, and what other "

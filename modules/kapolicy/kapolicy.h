@@ -51,7 +51,7 @@ typedef struct kapolicy_rule {
     /* Where it applies: all that is set must be so. */
     unsigned served;                 /* 0 = any */
     const kapolicy_range *status;    /* [status_n] */
-    const char *const *types;        /* [types_n], lower case */
+    const char *const *types;        /* [types_n] */
     const char *const *handlers;     /* [handlers_n] */
     kapolicy_range size;             /* high < 0: any */
     const char *env;                 /* NULL: any */
@@ -74,7 +74,6 @@ typedef struct kapolicy_response { /* what rules may ask about */
 const char *kapolicy_rule_parse(kapolicy_rule *rule, cmd_parms *cmd, int argc,
                                 char *const argv[]);
 
-/** Whether some rule needs the size of the body. */
 bool kapolicy_rule_applies(const kapolicy_rule *rule,
                            const kapolicy_response *response);
 

@@ -31,22 +31,27 @@ static bool mpm_is_async(void)
     return ap_mpm_query(AP_MPMQ_IS_ASYNC, &async) == APR_SUCCESS && async > 0;
 }
 
+/* `httpd -t` runs this one, so that it tells before a restart does. */
+static int check_config(apr_pool_t *pconf, apr_pool_t *plog, apr_pool_t *ptemp,
+                        server_rec *s)
+{
+    (void)pconf;
+    (void)plog;
+    (void)ptemp;
+    return kapolicy_check(s, mpm_is_async());
+}
+
 static int post_config(apr_pool_t *pconf, apr_pool_t *plog, apr_pool_t *ptemp,
                        server_rec *s)
 {
     const kapolicy_server *conf = kapolicy_server_of(s);
-    int status;
 
     (void)plog;
     (void)ptemp;
     kapolicy = apr_pcalloc(pconf, sizeof(*kapolicy));
     kapolicy->async = mpm_is_async();
-    status = kapolicy_check(s, kapolicy->async);
-    if (status != OK ||
-        ap_state_query(AP_SQ_MAIN_STATE) == AP_SQ_MS_CREATE_PRE_CONFIG) {
-        return status;
-    }
-    if (conf->has_adaptive) {
+    if (conf->has_adaptive &&
+        ap_state_query(AP_SQ_MAIN_STATE) != AP_SQ_MS_CREATE_PRE_CONFIG) {
         kapolicy->adaptive = &conf->adaptive;
         kapolicy->load = kapolicy_load_make(s, kapolicy->async);
     }
@@ -184,6 +189,7 @@ static int ka_policy_wait_get(conn_rec *c, ka_policy_wait *out)
 static void register_hooks(apr_pool_t *p)
 {
     (void)p;
+    ap_hook_check_config(check_config, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_post_config(post_config, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_child_init(child_init, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_monitor(monitor, NULL, NULL, APR_HOOK_MIDDLE);

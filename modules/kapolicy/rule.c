@@ -71,7 +71,7 @@ static const char *read_max(reading *in, const char *value)
 /* ---- conditions ---------------------------------------------------------- */
 
 typedef struct word_list {
-    char *word[LIST_MAX];
+    const char *word[LIST_MAX];
     unsigned char n;
 } word_list;
 
@@ -200,7 +200,10 @@ static const char *read_type(reading *in, const char *value)
     unsigned i;
 
     for (i = 0; !error && i < list.n; i++) {
-        ap_str_tolower(list.word[i]);
+        if (strcmp(list.word[i], "*/*") == 0) {
+            list.word[i] = "*";
+            continue;
+        }
         if (!strchr(list.word[i], '/') || strchr(list.word[i], ';')) {
             return refuse(in,
                           "KAPolicy: 'type=%s': '%s' is not a content type; "

@@ -76,7 +76,7 @@ static void wait_by_load(kapolicy_conn *conn, int fd)
     int64_t since = kapolicy_now_us();
 
     kapolicy_load_idle(kapolicy->load, conn, since);
-    for (;;) {
+    while (kapolicy_socket_of(conn->c) == fd) {
         kapolicy_taken now = kapolicy_load_now(kapolicy->load);
         bool calm =
             ka_adaptive_is_calm(kapolicy->adaptive, now.taken, now.limit);
@@ -108,6 +108,11 @@ static void pre_read_request(request_rec *r, conn_rec *c)
     fd = kapolicy_socket_of(c);
     if (kapolicy->load && fd >= 0) {
         wait_by_load(conn, fd);
+        if (kapolicy_socket_of(c) != fd) {
+            /* Worker, told to stop, has closed it.  A read that only begins
+             * now would wait for a socket that is none. */
+            apr_socket_timeout_set(ap_get_conn_socket(c), 0);
+        }
     }
 }
 

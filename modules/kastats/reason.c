@@ -201,7 +201,8 @@ static ka_reason reason_of_idle(const kastats_conn *conn, int64_t now,
     ka_policy_wait wait = kastats_wait_of(conn);
     bool over = timed_out(conn, wait, now);
 
-    if (wait.ended) { /* it has shut the socket: what is seen is its doing */
+    if (wait.ended) { /* it has shut the socket: EOF is its doing */
+        *dropped = seen == PEEK_DATA;
         return over ? KA_REASON_IDLE_TIMEOUT : KA_REASON_POLICY;
     }
     if (by_mpm && over) {

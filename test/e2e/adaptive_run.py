@@ -27,9 +27,13 @@ THINK = (0.5, 6.0)  # seconds
 FRESH_PER_S = 25
 GIVE_UP = 60  # seconds; a fresh client that waits so long has its answer
 REQUEST = b"GET /index.html HTTP/1.1\r\nHost: localhost\r\n"
-MPM = (f"StartServers {WORKERS}\nMinSpareServers {WORKERS}\n"
-       f"MaxSpareServers {WORKERS}\nServerLimit {WORKERS}\n"
-       f"MaxRequestWorkers {WORKERS}\n")
+PREFORK = (f"StartServers {WORKERS}\nMinSpareServers {WORKERS}\n"
+           f"MaxSpareServers {WORKERS}\nServerLimit {WORKERS}\n"
+           f"MaxRequestWorkers {WORKERS}\n")
+WORKER = ("StartServers 2\nServerLimit 2\nThreadLimit 25\nThreadsPerChild 25\n"
+          f"MaxRequestWorkers {WORKERS}\nMinSpareThreads 25\n"
+          f"MaxSpareThreads {WORKERS}\n")
+MPM = {"prefork": PREFORK, "worker": WORKER}
 CONF = f"KeepAliveTimeout {TIMEOUT}\n"
 ADAPTIVE = f"KAPolicyAdaptive 500ms {TIMEOUT}\n"
 
@@ -111,7 +115,7 @@ def quantile(times, q):
 
 def measure(conf, seconds, first, last, policy=True, mpm="prefork"):
     """Times unloaded and loaded, and how often holders came anew."""
-    with policy_env.PolicyHttpd(mpm, CONF + conf, mpm_conf=MPM, policy=policy,
+    with policy_env.PolicyHttpd(mpm, CONF + conf, mpm_conf=MPM[mpm], policy=policy,
                                 allowed=["server reached MaxRequestWorkers"]
                                 ) as httpd:
         unloaded = fresh(httpd.port, min(seconds, 20))

@@ -15,6 +15,11 @@
  *                            shutdown()            ENDED -> TAKEN, and noted
  *                            ENDING -> ENDED
  *
+ * Each that is ended takes a thread for a moment.  Where the MPM finds none
+ * free, it drops all that wait, with what they have sent.  So the watch ends
+ * no more at once than half of the free threads, and the next when these are
+ * done.
+ *
  * A slot has one owner, a connection, from its first wait to its close; the
  * states hand the descriptor back and forth, so that no lock is needed and it
  * is not closed while the watch has it.
@@ -31,9 +36,11 @@
 #include <ap_mpm.h>
 #include <http_connection.h>
 #include <mpm_common.h>
+#include <scoreboard.h>
 
 #define TICK_US 100000     /* a wait may last so much longer */
 #define TICK_LOAD_US 25000 /* the same, where load decides too */
+#define TICK_MORE_US 1000  /* some are due that had to wait */
 #define SLOTS_PER_THREAD 64
 #define TRIES 32
 
@@ -50,7 +57,10 @@ static struct watch { /* of this child */
     kapolicy_slot *slots; /* [n] */
     uint32_t n;
     uint32_t next;
-    uint32_t idle; /* slots that are IDLE, about */
+    uint32_t idle;  /* slots that are neither FREE nor TAKEN, about */
+    uint32_t ended; /* slots that are ENDED, about */
+    int child;      /* number of this child, once a connection told it */
+    int threads;
     int started;   /* 1 = the thread is, or could not be, made */
     bool running;
     bool stop;
@@ -80,67 +90,81 @@ static int64_t timeout_of(const kapolicy_slot *slot, kapolicy_taken now)
                           : slot->wanted_us;
 }
 
+/* How many may be ended now: see above. */
+static int free_threads(void)
+{
+    int n = 0, i;
+
+    for (i = 0; i < watch.threads; i++) {
+        const worker_score *thread =
+            ap_get_scoreboard_worker_from_indexes(watch.child, i);
+
+        n += thread && thread->status == SERVER_READY;
+    }
+    return (n + 1) / 2 - (int)atomic_get(watch.ended);
+}
+
 /* Read again once it is ours: meanwhile the connection may have served a
  * request and begun another wait. */
-static bool end_if_due(kapolicy_slot *slot, kapolicy_taken now, int64_t before)
+static bool end_slot(kapolicy_slot *slot, int64_t since_us)
 {
     if (!slot_move(slot, SLOT_IDLE, SLOT_ENDING)) {
         return false;
     }
-    if (slot->since_us > before &&
-        slot->since_us + timeout_of(slot, now) > kapolicy_now_us()) {
+    if (slot->since_us != since_us) {
         atomic_set(slot->state, SLOT_IDLE);
         return false;
     }
+    atomic_add(watch.ended, 1);
     shutdown(slot->fd, SHUT_RD);
     atomic_set(slot->state, SLOT_ENDED);
     return true;
 }
 
-static void end_due(kapolicy_taken now)
+/* The one that waits longest, among those whose time is over; or, from
+ * KAPolicyAdaptive's high on, among all. */
+static kapolicy_slot *next_due(kapolicy_taken now, bool any, int64_t *since_us)
 {
     int64_t at = kapolicy_now_us();
-    uint32_t i;
-
-    for (i = 0; i < watch.n; i++) {
-        kapolicy_slot *slot = &watch.slots[i];
-
-        if (atomic_get(slot->state) == SLOT_IDLE &&
-            slot->since_us + timeout_of(slot, now) <= at) {
-            end_if_due(slot, now, INT64_MIN);
-        }
-    }
-}
-
-static kapolicy_slot *oldest(void)
-{
     kapolicy_slot *found = NULL;
     uint32_t i;
 
     for (i = 0; i < watch.n; i++) {
         kapolicy_slot *slot = &watch.slots[i];
+        int64_t since = slot->since_us;
 
         if (atomic_get(slot->state) == SLOT_IDLE &&
-            (!found || slot->since_us < found->since_us)) {
+            (any || since + timeout_of(slot, now) <= at) &&
+            (!found || since < *since_us)) {
             found = slot;
+            *since_us = since;
         }
     }
     return found;
 }
 
-/* Each that is ended needs a thread for a moment; if the MPM finds none, it
- * drops them all.  So no more at once than half of the free threads. */
-static void end_oldest(kapolicy_taken now)
+/* @return whether some are left that ought to go. */
+static bool end_due(void)
 {
-    uint32_t n = ka_adaptive_excess(kapolicy->adaptive, now.taken, now.limit);
-    uint32_t most = (kapolicy_load_free_threads(kapolicy->load) + 1) / 2;
+    kapolicy_taken now = {0, 0};
+    uint32_t excess = 0;
+    int room = free_threads();
 
-    n = n < most ? n : most;
-    while (n-- > 0) {
-        kapolicy_slot *slot = oldest();
+    if (kapolicy->load) {
+        now = kapolicy_load_now(kapolicy->load);
+        excess = ka_adaptive_excess(kapolicy->adaptive, now.taken, now.limit);
+    }
+    excess -= excess < watch.ended ? excess : atomic_get(watch.ended);
+    for (;;) {
+        int64_t since = 0;
+        kapolicy_slot *slot = next_due(now, excess > 0, &since);
 
-        if (!slot || !end_if_due(slot, now, slot->since_us)) {
-            return;
+        if (!slot || room <= 0) {
+            return slot != NULL;
+        }
+        if (end_slot(slot, since)) {
+            room--;
+            excess -= excess > 0;
         }
     }
 }
@@ -159,18 +183,15 @@ static void sleep_for(int64_t us)
 static void *watch_run(void *nothing)
 {
     while (!atomic_get(watch.stop)) {
-        kapolicy_taken now = {0, 0};
-
         if (atomic_get(watch.idle) == 0) {
             sem_wait(&watch.wake);
-            continue;
         }
-        if (kapolicy->load) {
-            now = kapolicy_load_now(kapolicy->load);
-            end_oldest(now);
+        else if (end_due()) {
+            sleep_for(TICK_MORE_US);
         }
-        end_due(now);
-        sleep_for(kapolicy->load ? TICK_LOAD_US : TICK_US);
+        else {
+            sleep_for(kapolicy->load ? TICK_LOAD_US : TICK_US);
+        }
     }
     return nothing;
 }
@@ -191,13 +212,11 @@ static apr_status_t child_ends(void *data)
 
 void kapolicy_watch_init(apr_pool_t *p)
 {
-    int threads;
-
-    if (ap_mpm_query(AP_MPMQ_MAX_THREADS, &threads) != APR_SUCCESS ||
-        threads < 1) {
-        threads = 64;
+    if (ap_mpm_query(AP_MPMQ_MAX_THREADS, &watch.threads) != APR_SUCCESS ||
+        watch.threads < 1) {
+        watch.threads = 1;
     }
-    watch.n = (uint32_t)threads * SLOTS_PER_THREAD;
+    watch.n = (uint32_t)watch.threads * SLOTS_PER_THREAD;
     /* Not from the pool: the kernel gives pages only as they are used. */
     watch.slots = calloc(watch.n, sizeof(*watch.slots));
     if (!watch.slots || sem_init(&watch.wake, 0, 0) != 0) {
@@ -207,18 +226,24 @@ void kapolicy_watch_init(apr_pool_t *p)
 }
 
 /* All signals are the other threads' business. */
-static void watch_start(server_rec *s)
+static void watch_start(const conn_rec *c)
 {
     sigset_t all, before;
-    int error;
+    int error, threads;
 
+    if (ap_mpm_query(AP_MPMQ_HARD_LIMIT_THREADS, &threads) != APR_SUCCESS ||
+        threads < 1) {
+        return;
+    }
+    watch.child = (int)(c->id / threads);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     error = pthread_create(&watch.thread, NULL, watch_run, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     atomic_set(watch.running, error == 0);
     if (error) {
-        ap_log_error(APLOG_MARK, APLOG_WARNING, APR_FROM_OS_ERROR(error), s,
+        ap_log_error(APLOG_MARK, APLOG_WARNING, APR_FROM_OS_ERROR(error),
+                     c->base_server,
                      "mod_kapolicy: no thread to watch idle connections: in "
                      "this child they wait for KeepAliveTimeout");
     }
@@ -240,7 +265,7 @@ static kapolicy_slot *slot_take(void)
     return NULL;
 }
 
-/* Ends what the watch is doing with it; true if it has ended the wait. */
+/* Takes it back from the watch; true if that has ended the wait. */
 static bool slot_back(kapolicy_slot *slot)
 {
     if (slot_move(slot, SLOT_IDLE, SLOT_TAKEN)) {
@@ -257,6 +282,7 @@ static bool slot_back(kapolicy_slot *slot)
     if (!slot_move(slot, SLOT_ENDED, SLOT_TAKEN)) {
         return false; /* was not idle */
     }
+    atomic_add(watch.ended, -1);
     atomic_add(watch.idle, -1);
     return true;
 }
@@ -295,7 +321,7 @@ static void begin_wait(kapolicy_conn *conn, conn_rec *c)
     }
     if (!atomic_get(watch.started) &&
         !__atomic_exchange_n(&watch.started, 1, __ATOMIC_ACQ_REL)) {
-        watch_start(c->base_server);
+        watch_start(c);
     }
 }
 

@@ -113,12 +113,13 @@ def quantile(times, q):
     return times[min(len(times) - 1, int(q * len(times)))]
 
 
-def measure(conf, seconds, first, last, policy=True, mpm="prefork"):
-    """Times unloaded and loaded, and how often holders came anew."""
+def measure(conf, seconds, first, last, policy=True, mpm="prefork",
+            warm=True):
+    """Times to the first byte unloaded and loaded; totals before and after.
+    Without mod_kapolicy only the times, and unloaded only if warm."""
     with policy_env.PolicyHttpd(mpm, CONF + conf, mpm_conf=MPM[mpm], policy=policy,
-                                allowed=["server reached MaxRequestWorkers"]
-                                ) as httpd:
-        unloaded = fresh(httpd.port, min(seconds, 20))
+                                allowed=["MaxRequestWorkers"]) as httpd:
+        unloaded = fresh(httpd.port, min(seconds, 20)) if warm else []
         before = httpd.totals() if policy else None
         with holders(httpd.port, first, last, seconds + 2):
             loaded = fresh(httpd.port, seconds)

@@ -137,7 +137,7 @@ typedef struct kapolicy_conn {
     int64_t max;           /* of the rules so far; KAPOLICY_UNSET */
     int64_t wanted_us;     /* for this wait, without load */
     int64_t wait_us;       /* ... and as the load was when it was granted */
-    server_rec *view;      /* see response.c; NULL until it is needed */
+    struct view *view;     /* see response.c; NULL until it is needed */
     kapolicy_slot *slot;   /* event; NULL: not watched */
     uint32_t place;        /* prefork, worker: its worker, see load.c */
     unsigned flags;

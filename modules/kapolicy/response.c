@@ -211,26 +211,48 @@ static void refuse(request_rec *r)
     apr_table_setn(r->notes, KA_REASON_NOTE_POLICY, "1");
 }
 
+typedef struct view {
+    const server_rec *of;
+    server_rec server;
+} view;
+
+/* Made again only when it has to differ from the last one. */
+static server_rec *view_with(kapolicy_conn *conn, const server_rec *s,
+                             int keep_alive, int64_t timeout, int max)
+{
+    view *v = conn->view;
+
+    if (!v) {
+        v = conn->view = apr_pcalloc(conn->c->pool, sizeof(*v));
+    }
+    if (v->of != s || v->server.keep_alive != keep_alive ||
+        v->server.keep_alive_timeout != timeout ||
+        v->server.keep_alive_max != max) {
+        v->of = s;
+        v->server = *s;
+        v->server.keep_alive = keep_alive;
+        v->server.keep_alive_timeout = timeout;
+        v->server.keep_alive_max = max;
+    }
+    return &v->server;
+}
+
 /* With KeepAlive Off, or a KeepAliveTimeout of 0, httpd keeps nothing: a rule
  * that asks for it is an exception from that, load is none.  MaxKeepAlive-
  * Requests N serves one request more than N: hence the 1. */
 static server_rec *view_of(kapolicy_conn *conn, const server_rec *s,
                            bool granted)
 {
-    if (!conn->view) {
-        conn->view = apr_palloc(conn->c->pool, sizeof(*conn->view));
-    }
-    *conn->view = *s;
-    if (granted) {
-        conn->view->keep_alive = 1;
-    }
-    if (granted || s->keep_alive_timeout > 0) {
-        conn->view->keep_alive_timeout = conn->wait_us > 0 ? conn->wait_us : 1;
+    int64_t timeout = s->keep_alive_timeout;
+    int64_t max = s->keep_alive_max;
+
+    if (granted || timeout > 0) {
+        timeout = conn->wait_us > 0 ? conn->wait_us : 1;
     }
     if (conn->max != KAPOLICY_UNSET) {
-        conn->view->keep_alive_max = conn->max > 0 ? (int)conn->max - 1 : 0;
+        max = conn->max > 0 ? conn->max - 1 : 0;
     }
-    return conn->view;
+    return view_with(conn, s, granted || s->keep_alive, timeout, (int)max);
 }
 
 static bool is_for_others(const apr_bucket_brigade *bb)

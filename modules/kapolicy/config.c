@@ -33,7 +33,6 @@ void *kapolicy_dir_merge(apr_pool_t *p, void *base, void *add)
     }
     conf = apr_palloc(p, sizeof(*conf));
     conf->rules = apr_array_append(p, outer->rules, inner->rules);
-    conf->sizes = outer->sizes || inner->sizes;
     return conf;
 }
 
@@ -68,7 +67,6 @@ static const char *set_rule(cmd_parms *cmd, void *dir, int argc,
         conf->rules = apr_array_make(cmd->pool, 4, sizeof(kapolicy_rule));
     }
     APR_ARRAY_PUSH(conf->rules, kapolicy_rule) = rule;
-    conf->sizes = conf->sizes || rule.size.high >= 0;
     note_longest(cmd, &rule);
     return NULL;
 }

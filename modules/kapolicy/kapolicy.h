@@ -51,8 +51,8 @@ typedef struct kapolicy_rule {
     /* Where it applies: all that is set must be so. */
     unsigned served;                 /* 0 = any */
     const kapolicy_range *status;    /* [status_n] */
-    const char *const *types;        /* [types_n] */
-    const char *const *handlers;     /* [handlers_n] */
+    const char *const *types;        /* [types_n], lower case */
+    const char *const *handlers;     /* [handlers_n], lower case */
     kapolicy_range size;             /* high < 0: any */
     const char *env;                 /* NULL: any */
     const ap_expr_info_t *expr;      /* NULL: any */
@@ -60,10 +60,13 @@ typedef struct kapolicy_rule {
     bool env_absent; /* env=!NAME */
 } kapolicy_rule;
 
+#define KAPOLICY_SIZE_UNREAD (-2)
+
 typedef struct kapolicy_response { /* what rules may ask about */
     request_rec *r;
-    unsigned served; /* one of KAPOLICY_STATIC ... */
-    int64_t size;    /* of the body; -1 = not known */
+    const apr_bucket_brigade *bb; /* its first part */
+    unsigned served;              /* one of KAPOLICY_STATIC ... */
+    int64_t size; /* of the body; -1 = not known; KAPOLICY_SIZE_UNREAD */
 } kapolicy_response;
 
 /**
@@ -74,14 +77,14 @@ typedef struct kapolicy_response { /* what rules may ask about */
 const char *kapolicy_rule_parse(kapolicy_rule *rule, cmd_parms *cmd, int argc,
                                 char *const argv[]);
 
+/** @param response  its size is read when a rule asks for it */
 bool kapolicy_rule_applies(const kapolicy_rule *rule,
-                           const kapolicy_response *response);
+                           kapolicy_response *response);
 
 /* ---- configuration ------------------------------------------------------- */
 
 typedef struct kapolicy_dir { /* per directory, outer contexts first */
-    apr_array_header_t *rules; /* kapolicy_rule */
-    bool sizes;                /* some rule asks for the size */
+    apr_array_header_t *rules; /* kapolicy_rule; NULL: none */
 } kapolicy_dir;
 
 typedef struct kapolicy_server { /* per server_rec */

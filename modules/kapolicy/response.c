@@ -89,30 +89,6 @@ static unsigned served_of(const request_rec *r)
                : KAPOLICY_DYNAMIC;
 }
 
-/* As it was declared, or as it is if it has come in one piece. */
-static int64_t size_of(const request_rec *r, const apr_bucket_brigade *bb)
-{
-    const char *declared = apr_table_get(r->headers_out, "Content-Length");
-    apr_off_t length;
-    int64_t sum = 0;
-    apr_bucket *b;
-
-    if (declared) {
-        return ap_parse_strict_length(&length, declared) ? length : -1;
-    }
-    for (b = APR_BRIGADE_FIRST(bb); b != APR_BRIGADE_SENTINEL(bb);
-         b = APR_BUCKET_NEXT(b)) {
-        if (APR_BUCKET_IS_EOS(b)) {
-            return sum;
-        }
-        if (b->length == (apr_size_t)-1) {
-            return -1;
-        }
-        sum += (int64_t)b->length;
-    }
-    return -1;
-}
-
 /* ---- what the rules say -------------------------------------------------- */
 
 typedef struct decision {
@@ -138,10 +114,10 @@ static void take(decision *d, kapolicy_conn *conn, const kapolicy_rule *rule)
 static decision decide(kapolicy_conn *conn, const kapolicy_dir *dir,
                        request_rec *r, const apr_bucket_brigade *bb)
 {
-    const kapolicy_response response = {
-        .r = r,
-        .served = served_of(r),
-        .size = dir->sizes ? size_of(r, bb) : -1};
+    kapolicy_response response = {.r = r,
+                                  .bb = bb,
+                                  .served = served_of(r),
+                                  .size = KAPOLICY_SIZE_UNREAD};
     decision d = {false, false};
     int i;
 

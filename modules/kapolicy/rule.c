@@ -102,6 +102,14 @@ static const char *split(word_list *out, reading *in, const char *key,
     }
 }
 
+static const char *lower_case(apr_pool_t *pool, const char *text)
+{
+    char *copy = apr_pstrdup(pool, text);
+
+    ap_str_tolower(copy);
+    return copy;
+}
+
 static const char *const *keep_words(reading *in, const word_list *list)
 {
     return apr_pmemdup(in->cmd->pool, list->word,
@@ -196,7 +204,8 @@ static const char *read_status(reading *in, const char *value)
 static const char *read_type(reading *in, const char *value)
 {
     word_list list;
-    const char *error = split(&list, in, "type", value);
+    const char *error =
+        split(&list, in, "type", lower_case(in->cmd->pool, value));
     unsigned i;
 
     for (i = 0; !error && i < list.n; i++) {
@@ -219,7 +228,8 @@ static const char *read_type(reading *in, const char *value)
 static const char *read_handler(reading *in, const char *value)
 {
     word_list list;
-    const char *error = split(&list, in, "handler", value);
+    const char *error =
+        split(&list, in, "handler", lower_case(in->cmd->pool, value));
 
     in->rule->handlers = error ? NULL : keep_words(in, &list);
     in->rule->handlers_n = error ? 0 : list.n;
@@ -372,29 +382,29 @@ const char *kapolicy_rule_parse(kapolicy_rule *rule, cmd_parms *cmd, int argc,
 
 /* ---- does it apply ------------------------------------------------------- */
 
-/* A pattern may end in `*`. */
-static bool is_like(const char *pattern, const char *text, size_t text_n)
+/* Letters in either case; the pattern, in lower case, may end in `*`.  No
+ * strncasecmp: a type is asked about for every rule and response. */
+static bool is_like(const char *pattern, const char *text, char end)
 {
-    size_t n = strlen(pattern);
-
-    if (n && pattern[n - 1] == '*') {
-        return text_n >= n - 1 && strncasecmp(pattern, text, n - 1) == 0;
+    for (; *pattern; pattern++, text++) {
+        if (*pattern == '*' && !pattern[1]) {
+            return true;
+        }
+        if (*pattern != *text && *pattern != apr_tolower(*text)) {
+            return false;
+        }
     }
-    return text_n == n && strncasecmp(pattern, text, n) == 0;
+    return !*text || *text == end || (end && apr_isspace(*text));
 }
 
+/* @param end  what else may end the text; 0 = nothing */
 static bool is_one_of(const char *const *patterns, unsigned n,
-                      const char *text, const char *end_at)
+                      const char *text, char end)
 {
-    size_t text_n;
     unsigned i;
 
-    if (!text) {
-        return false;
-    }
-    text_n = strcspn(text, end_at);
-    for (i = 0; i < n; i++) {
-        if (is_like(patterns[i], text, text_n)) {
+    for (i = 0; text && i < n; i++) {
+        if (is_like(patterns[i], text, end)) {
             return true;
         }
     }
@@ -428,8 +438,53 @@ static bool holds(const ap_expr_info_t *expr, request_rec *r)
     return value > 0;
 }
 
+/* 18 digits fit.  -1 for what is no number. */
+static int64_t number_of(const char *text)
+{
+    int64_t n = 0;
+    size_t i;
+
+    for (i = 0; i < 18 && apr_isdigit(text[i]); i++) {
+        n = n * 10 + (text[i] - '0');
+    }
+    return i > 0 && !text[i] ? n : -1;
+}
+
+/* As it was declared, or as it is if it has come in one piece. */
+static int64_t read_size_of(const kapolicy_response *response)
+{
+    const char *declared =
+        apr_table_get(response->r->headers_out, "Content-Length");
+    int64_t sum = 0;
+    apr_bucket *b;
+
+    if (declared) {
+        return number_of(declared);
+    }
+    for (b = APR_BRIGADE_FIRST(response->bb);
+         b != APR_BRIGADE_SENTINEL(response->bb); b = APR_BUCKET_NEXT(b)) {
+        if (APR_BUCKET_IS_EOS(b)) {
+            return sum;
+        }
+        if (b->length == (apr_size_t)-1) {
+            return -1;
+        }
+        sum += (int64_t)b->length;
+    }
+    return -1;
+}
+
+static int64_t size_of(kapolicy_response *response)
+{
+    if (response->size == KAPOLICY_SIZE_UNREAD) {
+        response->size = read_size_of(response);
+    }
+    return response->size;
+}
+
+/* What is quick to tell comes first. */
 bool kapolicy_rule_applies(const kapolicy_rule *rule,
-                           const kapolicy_response *response)
+                           kapolicy_response *response)
 {
     request_rec *r = response->r;
 
@@ -439,19 +494,19 @@ bool kapolicy_rule_applies(const kapolicy_rule *rule,
     if (rule->status && !is_within(rule->status, rule->status_n, r->status)) {
         return false;
     }
-    if (rule->size.high >= 0 && !is_within(&rule->size, 1, response->size)) {
-        return false;
-    }
     if (rule->types &&
-        !is_one_of(rule->types, rule->types_n, r->content_type, "; \t")) {
+        !is_one_of(rule->types, rule->types_n, r->content_type, ';')) {
         return false;
     }
     if (rule->handlers &&
-        !is_one_of(rule->handlers, rule->handlers_n, r->handler, "")) {
+        !is_one_of(rule->handlers, rule->handlers_n, r->handler, 0)) {
         return false;
     }
     if (rule->env && !apr_table_get(r->subprocess_env, rule->env) !=
                          rule->env_absent) {
+        return false;
+    }
+    if (rule->size.high >= 0 && !is_within(&rule->size, 1, size_of(response))) {
         return false;
     }
     return !rule->expr || holds(rule->expr, r);

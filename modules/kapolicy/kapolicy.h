@@ -4,7 +4,8 @@
  *
  *   mod_kapolicy.c  hooks of the server's life and of connections
  *   config.c        directives
- *   rule.c          one KAPolicy line: parsed, and asked whether it applies
+ *   rule.c          one KAPolicy line is read
+ *   match.c         rules are asked about a response
  *   response.c      a response decides on its connection
  *   wait.c          the idle wait and the close on prefork and worker
  *   watch.c         the idle wait on event
@@ -77,9 +78,21 @@ typedef struct kapolicy_response { /* what rules may ask about */
 const char *kapolicy_rule_parse(kapolicy_rule *rule, cmd_parms *cmd, int argc,
                                 char *const argv[]);
 
-/** @param response  its size is read when a rule asks for it */
-bool kapolicy_rule_applies(const kapolicy_rule *rule,
-                           kapolicy_response *response);
+typedef struct kapolicy_answer {
+    bool close;
+    bool granted;       /* a rule wants it kept */
+    int64_t timeout_us; /* KAPOLICY_UNSET: the server's */
+    int64_t max;        /* requests, 0 = no limit; KAPOLICY_UNSET */
+} kapolicy_answer;
+
+/**
+ * Asks all rules, in order; each that applies overrides what it names.
+ * @param answer    what holds already; changed
+ * @param response  its size is read when a rule asks for it
+ */
+void kapolicy_rules_ask(kapolicy_answer *answer,
+                        const apr_array_header_t *rules,
+                        kapolicy_response *response);
 
 /* ---- configuration ------------------------------------------------------- */
 

@@ -89,47 +89,21 @@ static unsigned served_of(const request_rec *r)
                : KAPOLICY_DYNAMIC;
 }
 
-/* ---- what the rules say -------------------------------------------------- */
-
-typedef struct decision {
-    bool close;
-    bool granted; /* a rule wants it kept */
-} decision;
-
-static void take(decision *d, kapolicy_conn *conn, const kapolicy_rule *rule)
+static kapolicy_answer ask(const kapolicy_conn *conn, request_rec *r,
+                           const apr_bucket_brigade *bb)
 {
-    d->close = rule->close;
-    d->granted = !rule->close;
-    if (rule->keep) { /* as the server is configured, and as this line says */
-        conn->timeout_us = conn->max = KAPOLICY_UNSET;
-    }
-    if (rule->timeout_us != KAPOLICY_UNSET) {
-        conn->timeout_us = rule->timeout_us;
-    }
-    if (rule->max != KAPOLICY_UNSET) {
-        conn->max = rule->max;
-    }
-}
-
-static decision decide(kapolicy_conn *conn, const kapolicy_dir *dir,
-                       request_rec *r, const apr_bucket_brigade *bb)
-{
+    const kapolicy_dir *dir = dir_of(r);
+    kapolicy_answer answer = {.timeout_us = conn->timeout_us,
+                              .max = conn->max};
     kapolicy_response response = {.r = r,
                                   .bb = bb,
                                   .served = served_of(r),
                                   .size = KAPOLICY_SIZE_UNREAD};
-    decision d = {false, false};
-    int i;
 
-    for (i = 0; dir->rules && i < dir->rules->nelts; i++) {
-        const kapolicy_rule *rule =
-            &APR_ARRAY_IDX(dir->rules, i, kapolicy_rule);
-
-        if (kapolicy_rule_applies(rule, &response)) {
-            take(&d, conn, rule);
-        }
+    if (dir->rules) {
+        kapolicy_rules_ask(&answer, dir->rules, &response);
     }
-    return d;
+    return answer;
 }
 
 /* ---- what becomes of the connection -------------------------------------- */
@@ -250,7 +224,7 @@ static apr_status_t filter(ap_filter_t *f, apr_bucket_brigade *bb)
     server_rec *server = r->server;
     kapolicy_conn *conn;
     apr_status_t rv;
-    decision d;
+    kapolicy_answer answer;
 
     ap_remove_output_filter(f);
     if (word_of(r) & WORD_DECIDED || is_for_others(bb)) {
@@ -258,14 +232,16 @@ static apr_status_t filter(ap_filter_t *f, apr_bucket_brigade *bb)
     }
     word_add(r, WORD_DECIDED);
     conn = kapolicy_conn_need(r->connection);
-    d = decide(conn, dir_of(r), r, bb);
-    if (d.close || conn->flags & KAPOLICY_ENDED || is_full() ||
+    answer = ask(conn, r, bb);
+    conn->timeout_us = answer.timeout_us;
+    conn->max = answer.max;
+    if (answer.close || conn->flags & KAPOLICY_ENDED || is_full() ||
         is_last(conn)) {
         refuse(r);
         return ap_pass_brigade(f->next, bb);
     }
     set_wait(conn, server);
-    r->server = view_of(conn, server, d.granted);
+    r->server = view_of(conn, server, answer.granted);
     rv = ap_pass_brigade(f->next, bb);
     r->server = server;
     return rv;

@@ -27,9 +27,9 @@ POLICY = f'LoadModule kapolicy_module "{kastats_env.BUILD}/mod_kapolicy.so"\n'
 RULES = ("KAPolicy close served=dynamic\n"
          "KAPolicy timeout=600 served=static\n")
 FIVE = ("KAPolicy close served=proxy\nKAPolicy close status=5xx\n"
-       "KAPolicy close type=text/css\n"
+        "KAPolicy close type=text/css\n"
         "KAPolicy close handler=server-status\n"
-       "KAPolicy timeout=600 status=200\n")
+        "KAPolicy timeout=600 status=200\n")
 CASES = {
     WITHOUT: "",
     "kastats": 'LoadModule kastats_module "{module}"\n',

@@ -21,7 +21,8 @@ static const reason_row reasons[KA_REASON_N] = {
     [KA_REASON_KEEPALIVE_OFF] = {"keepalive_off",
                                  "KeepAlive is Off there, or nokeepalive is "
                                  "set."},
-    [KA_REASON_POLICY] = {"policy", "mod_kapolicy refused keep-alive."},
+    [KA_REASON_POLICY] = {"policy", "mod_kapolicy refused keep-alive, or ended "
+                                    "the wait early."},
     [KA_REASON_ERROR_STATUS] = {"error_status",
                                 "The response's status ends the connection."},
     [KA_REASON_ABORTED] = {"aborted",

@@ -15,7 +15,7 @@ typedef enum ka_reason {
     KA_REASON_HTTP10,              /* HTTP/1.0 without keep-alive */
     KA_REASON_MAX_REQUESTS,        /* MaxKeepAliveRequests reached */
     KA_REASON_KEEPALIVE_OFF,       /* KeepAlive Off or nokeepalive */
-    KA_REASON_POLICY,              /* mod_kapolicy refused keep-alive */
+    KA_REASON_POLICY,              /* mod_kapolicy refused or cut it */
     KA_REASON_ERROR_STATUS,        /* a status that drops the connection */
     KA_REASON_ABORTED,             /* broken while a response was due */
     KA_REASON_EVICTED,             /* event: all workers of the child busy */

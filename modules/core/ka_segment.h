@@ -187,7 +187,9 @@ typedef struct ka_segment_recent {
     uint32_t rtt_us;
     uint16_t vhost;
     uint8_t reason, protocol, tls, served; /* served: ka_served, the last */
-    uint8_t reserved[26];
+    uint8_t reserved1[2];
+    uint32_t timeout_ms; /* how long it might wait at its end; 0 = not known */
+    uint8_t reserved[20];
 } ka_segment_recent;
 
 typedef struct ka_segment_stats { /* one per (stripe, vhost) */

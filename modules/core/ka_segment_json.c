@@ -272,6 +272,12 @@ static void put_recent_one(ka_json *j, const ka_segment_recent *r,
     else {
         ka_json_seconds(j, "first_request_s", (int64_t)r->first_us);
     }
+    if (r->timeout_ms) {
+        ka_json_seconds(j, "timeout_s", r->timeout_ms * INT64_C(1000));
+    }
+    else {
+        ka_json_null(j, "timeout_s");
+    }
     ka_json_seconds(j, "rtt_s", r->rtt_us);
     ka_json_number(j, "bytes_out", r->bytes);
     ka_json_string(j, "reason", ka_reason_name(r->reason));

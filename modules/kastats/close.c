@@ -87,6 +87,14 @@ static int pre_close_connection(conn_rec *c)
     return DECLINED;
 }
 
+static uint32_t timeout_ms_of(const kastats_conn *conn)
+{
+    int64_t us = kastats_wait_of(conn).timeout;
+
+    return us > 0 && us < UINT32_MAX * INT64_C(1000) ? (uint32_t)(us / 1000)
+                                                     : 0;
+}
+
 static void publish_recent(const kastats_conn *conn, int64_t now)
 {
     const apr_sockaddr_t *client = conn->c->client_addr;
@@ -107,6 +115,7 @@ static void publish_recent(const kastats_conn *conn, int64_t now)
                                               kastats->retained->key)
                               : 0,
         .requests = conn->requests,
+        .timeout_ms = timeout_ms_of(conn),
         .rtt_us = conn->rtt_us,
         .vhost = (uint16_t)place_of(conn->server),
         .reason = conn->reason,

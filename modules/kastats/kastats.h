@@ -27,6 +27,7 @@
 
 #include "ka_segment_file.h"
 #include "ka_segment_writer.h"
+#include "mod_kapolicy.h"
 
 /* Core objects and ours are hidden; httpd must find this one. */
 extern module __attribute__((visibility("default"))) kastats_module;
@@ -50,6 +51,7 @@ typedef struct kastats_process {
     uint32_t live_n;            /* < UINT16_MAX */
     uint32_t live_next;
     bool ends_gracefully; /* its workers are joined before it exits */
+    APR_OPTIONAL_FN_TYPE(ka_policy_wait_get) *policy; /* NULL: not loaded */
 } kastats_process;
 
 /* NULL while recording is off.  Set in post_config, before any child. */
@@ -178,6 +180,10 @@ ka_reason kastats_reason_of_request(request_rec *r);
  */
 ka_reason kastats_reason_of_close(const kastats_conn *conn, bool idle,
                                   int64_t now, bool *dropped);
+
+/** How long the connection may wait for its next request, and whether
+ * mod_kapolicy has ended that. */
+ka_policy_wait kastats_wait_of(const kastats_conn *conn);
 
 /** Why it ends if that is not known yet: when its pool goes, or its child. */
 ka_reason kastats_reason_of_cleanup(const kastats_conn *conn);

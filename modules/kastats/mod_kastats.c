@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include <ap_mpm.h>
 #include <apr_general.h>
+#include <apr_optional.h>
 #include <apr_strings.h>
 #include <http_core.h>
 #include <mpm_common.h>
@@ -132,6 +133,7 @@ static int post_config(apr_pool_t *pconf, apr_pool_t *plog, apr_pool_t *ptemp,
     kastats_facts_write(retained->map.header, s);
     kastats = apr_pcalloc(pconf, sizeof(*kastats));
     kastats->retained = retained;
+    kastats->policy = APR_RETRIEVE_OPTIONAL_FN(ka_policy_wait_get);
     return OK;
 }
 

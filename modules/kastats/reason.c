@@ -171,14 +171,25 @@ static peek_result peek(conn_rec *c)
                                                         : PEEK_EOF;
 }
 
-static bool timed_out(const kastats_conn *conn, int64_t now)
+ka_policy_wait kastats_wait_of(const kastats_conn *conn)
 {
     const server_rec *s = conn->server->keep_alive_timeout_set
                               ? conn->server
                               : conn->c->base_server;
+    ka_policy_wait wait = {.timeout = s->keep_alive_timeout};
+
+    if (kastats->policy) {
+        kastats->policy(conn->c, &wait);
+    }
+    return wait;
+}
+
+static bool timed_out(const kastats_conn *conn, ka_policy_wait wait,
+                      int64_t now)
+{
     int64_t waited = now - __atomic_load_n(&conn->ended, __ATOMIC_RELAXED);
 
-    return waited + TIMEOUT_SLACK_US + waited / 1000 >= s->keep_alive_timeout;
+    return waited + TIMEOUT_SLACK_US + waited / 1000 >= wait.timeout;
 }
 
 static ka_reason reason_of_idle(const kastats_conn *conn, int64_t now,
@@ -187,8 +198,14 @@ static ka_reason reason_of_idle(const kastats_conn *conn, int64_t now,
     conn_rec *c = conn->c;
     bool by_mpm = apr_table_get(c->notes, "short-lingering-close") != NULL;
     peek_result seen = peek(c);
+    ka_policy_wait wait = kastats_wait_of(conn);
+    bool over = timed_out(conn, wait, now);
 
-    if (by_mpm && timed_out(conn, now)) {
+    if (wait.ended) { /* it has shut the socket: EOF is its doing */
+        *dropped = seen == PEEK_DATA;
+        return over ? KA_REASON_IDLE_TIMEOUT : KA_REASON_POLICY;
+    }
+    if (by_mpm && over) {
         return KA_REASON_IDLE_TIMEOUT;
     }
     if (by_mpm || c->keepalive == AP_CONN_KEEPALIVE) {
@@ -200,7 +217,7 @@ static ka_reason reason_of_idle(const kastats_conn *conn, int64_t now,
             return KA_REASON_EVICTED;
         }
     }
-    if (seen == PEEK_EOF || !timed_out(conn, now)) {
+    if (seen == PEEK_EOF || !over) {
         return KA_REASON_CLIENT_CLOSED;
     }
     return KA_REASON_IDLE_TIMEOUT;

@@ -16,8 +16,6 @@
 
 #define HOUR_S 3600.0
 
-/* (c - A) / sigma at a blocking of 1e-3, normal approximation. */
-#define SIGMAS_ABOVE 3.09
 #define NORMAL_QUANTILE 1.6448536269514722
 
 enum { WEIGHT, REQUESTS, BUSY, ADDITIVE };
@@ -169,19 +167,16 @@ static void resample(maker *m, size_t n, double effective)
 
 /* ---- how ---------------------------------------------------------------- */
 
-/* The longest blocks of which there are enough; 0: there are none. */
+/* Blocks as long as there can be enough of them; 0: there are none. */
 static int64_t block_length(const ka_sample *s, double window_us)
 {
-    int64_t length_us = s->block_us, longer_us;
+    const double block_us = (double)s->block_us;
+    const double times = floor(window_us / (block_us * KA_BLOCKS_WANTED));
 
-    if (window_us < (double)length_us * KA_UNITS_MIN) {
+    if (window_us < block_us * KA_UNITS_MIN) {
         return 0;
     }
-    while (longer_us = ka_sample_longer(length_us),
-           (double)longer_us * KA_BLOCKS_WANTED <= window_us) {
-        length_us = longer_us;
-    }
-    return length_us;
+    return s->block_us * (int64_t)fmax(times, 1);
 }
 
 /* stats becomes the intervals of one side; says in out by what. */
@@ -210,26 +205,27 @@ static void resample_side(maker *m, ka_intervals *out, int side)
 /* c at a mean of q times A, whose bursts keep their z (levels.h). */
 static double workers_at(double workers, double mean, double q)
 {
-    return mean * q + (workers - mean) * sqrt(fmax(q, 0));
+    q = fmax(q, 0);
+    return mean * q + (workers - mean) * sqrt(q);
 }
 
+/* mean: the interval of the mean over the window, which is not A. */
 static ka_interval workers_of(const ka_held *held, ka_interval mean,
                               double held_s, double window_s)
 {
-    const double c = held->workers, a = held->mean;
-    const double above = fmax(c - a, 0);
+    const double c = held->workers, a = held->busiest_mean;
     double drift, shift, spread, low, high;
 
-    if (!(a > 0) || !(window_s > 0)) {
+    if (!(a > 0) || !(held->mean > 0) || !(window_s > 0)) {
         return (ka_interval){c, c};
     }
     drift = NORMAL_QUANTILE * sqrt(2 * held_s / fmin(window_s, HOUR_S));
-    shift = above / SIGMAS_ABOVE * drift / a;
-    spread = above * (sqrt(1 + drift) - 1);
-    low = c - workers_at(c, a, fmin(mean.low / a, 1 - shift));
-    high = workers_at(c, a, fmax(mean.high / a, 1 + shift)) - c;
-    return (ka_interval){fmax(c - hypot(fmax(low, 0), spread), 0),
-                         c + hypot(fmax(high, 0), spread)};
+    shift = sqrt(held->busiest_variance) * drift / a;
+    spread = (c - a) * (sqrt(1 + drift) - 1);
+    low = c - workers_at(c, a, fmin(mean.low / held->mean, 1 - shift));
+    high = workers_at(c, a, fmax(mean.high / held->mean, 1 + shift)) - c;
+    return (ka_interval){fmax(c - hypot(low, spread), 0),
+                         c + hypot(high, spread)};
 }
 
 /* How long one holder stays in the mean. */

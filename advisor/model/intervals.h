@@ -7,8 +7,9 @@
  *               for much, and others might have come
  *   by time     blocks of time: bursts, and hours that are not alike.  Blocks
  *               are as long as there can be KA_BLOCKS_WANTED of them, so that
- *               what belongs together stays together; with fewer than
- *               KA_UNITS_MIN of 10 minutes there are none
+ *               what belongs together stays together: bursts that are longer
+ *               than a block look less than they are.  Within an hour there are
+ *               too few, KA_UNITS_MIN of 10 minutes
  *
  * Of the two the wider one counts, for each number by itself: one does not see
  * the hours, the other not the few addresses that make the traffic.  Of a
@@ -23,9 +24,8 @@
  * decays over d, the mean time that one connection is held (Little's law):
  *   sd(A) = sigma sqrt(2 d / P),  sd(variance) / variance = sqrt(2 d / P)
  * (Priestley, Spectral Analysis and Time Series, 1981, 5.3), P the hour, or the
- * whole window if that is shorter; sigma from the workers themselves, which lie
- * 3.09 sigma above A for a blocking of 1e-3.  The mean's part is the wider of
- * this and the interval of the mean held; both parts add up in squares.
+ * whole window if that is shorter.  The mean's part is the wider of this and
+ * the interval of the mean held; both parts add up in squares.
  */
 #ifndef KA_INTERVALS_H
 #define KA_INTERVALS_H

@@ -94,7 +94,8 @@ static void move_block(ka_sample *s, size_t to, size_t from)
     }
 }
 
-int64_t ka_sample_longer(int64_t block_us)
+/* Of 10 min, 1 h, 4 h, 1 d, 4 d ... each is a multiple of the one before. */
+static int64_t longer_than(int64_t block_us)
 {
     const bool by_six = block_us == KA_SAMPLE_BLOCK_US ||
                         block_us == 24 * KA_SAMPLE_BLOCK_US;
@@ -104,7 +105,7 @@ int64_t ka_sample_longer(int64_t block_us)
 
 static void lengthen(ka_sample *s)
 {
-    const int64_t times = ka_sample_longer(s->block_us) / s->block_us;
+    const int64_t times = longer_than(s->block_us) / s->block_us;
     const int64_t first = floor_of(s->first, times);
     size_t i, to = 0;
 

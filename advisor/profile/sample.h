@@ -138,9 +138,6 @@ void ka_sample_merge(ka_sample *into, ka_sample *from);
 /** Takes the low side for the high one, and the high one for the low. */
 void ka_sample_swap(ka_sample *sample);
 
-/** The length that blocks have after block_us. */
-int64_t ka_sample_longer(int64_t block_us);
-
 /** The sides of some group are not the same. */
 bool ka_sample_sides_differ(const ka_sample *sample);
 

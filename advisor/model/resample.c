@@ -78,36 +78,28 @@ static void swap(double *a, double *b)
 
 /* Hoare's selection: values[k] becomes the one that sorting would put there,
  * with none greater before it and none smaller behind. */
-static double pick(double *values, size_t n, size_t k)
+static double pick(double *values, ptrdiff_t n, ptrdiff_t k)
 {
-    size_t low = 0, high = n - 1;
+    ptrdiff_t low = 0, high = n - 1;
 
     while (low < high) {
         const double pivot = values[low + (high - low) / 2];
-        size_t i = low, j = high;
+        ptrdiff_t i = low, j = high;
 
         while (i <= j) {
             for (; values[i] < pivot; i++)
                 ;
             for (; values[j] > pivot; j--)
                 ;
-            if (i > j) {
-                break;
-            }
-            swap(&values[i++], &values[j]);
-            if (j-- == 0) {
-                break;
+            if (i <= j) {
+                swap(&values[i++], &values[j--]);
             }
         }
-        if (k >= i) {
-            low = i;
-        }
-        else if (k <= j) {
-            high = j;
-        }
-        else {
+        if (k > j && k < i) {
             break;
         }
+        low = k >= i ? i : low;
+        high = k <= j ? j : high;
     }
     return values[k];
 }
@@ -116,7 +108,8 @@ ka_interval ka_resample_interval(double *values, size_t outside)
 {
     ka_interval interval;
 
-    interval.low = pick(values, KA_REPLICATES, outside);
-    interval.high = pick(values, KA_REPLICATES, KA_REPLICATES - 1 - outside);
+    interval.low = pick(values, KA_REPLICATES, (ptrdiff_t)outside);
+    interval.high = pick(values, KA_REPLICATES,
+                         KA_REPLICATES - 1 - (ptrdiff_t)outside);
     return interval;
 }

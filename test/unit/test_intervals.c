@@ -64,8 +64,8 @@ typedef struct coverage {
     int by_groups, by_blocks;
 } coverage;
 
-static void cover(coverage *c, const visitors *v, double truth_workers,
-                  apr_pool_t *parent)
+static void cover(coverage *c, const visitors *v, double knee_us,
+                  double truth_workers, apr_pool_t *parent)
 {
     uint64_t seed;
 
@@ -85,17 +85,11 @@ static void cover(coverage *c, const visitors *v, double truth_workers,
         c->opens += holds(at->connections, opens);
         c->reuse += holds(at->reuse, 1 - opens / visitors_opens(v, -1));
         c->idle += holds(at->idle_mean, visitors_idle_s(v, 5) / window_s);
-        c->knee += holds(f.intervals.knee_us, 60000000);
+        c->knee += holds(f.intervals.knee_us, knee_us);
         c->workers += holds(at->held_workers, truth_workers);
         c->by_groups += f.intervals.groups > 0;
         c->by_blocks += f.intervals.blocks > 0;
         apr_pool_destroy(pool);
-    }
-    if (getenv("KA_SHOW")) {
-        printf("opens %.3f reuse %.3f idle %.3f knee %.3f workers %.3f\n",
-               c->opens / (double)SEEDS, c->reuse / (double)SEEDS,
-               c->idle / (double)SEEDS, c->knee / (double)SEEDS,
-               c->workers / (double)SEEDS);
     }
 }
 
@@ -128,11 +122,14 @@ static void test_intervals__cover_visitors_that_come_evenly(void **state)
                         .gap_s = 10};
     coverage c;
 
-    cover(&c, &v, mean_workers(&v, *state), *state);
+    /* 0.75 exp(-T / 10 s) is 1 % at 43 s. */
+    cover(&c, &v, 60e6, mean_workers(&v, *state), *state);
     assert_covers(c.opens);
     assert_covers(c.reuse);
     assert_covers(c.idle);
     assert_covers(c.workers);
+    /* There are few timeouts: next to each other they are far apart. */
+    assert_in_range(c.knee, (int)(LEAST * SEEDS), SEEDS);
     assert_int_equal(c.by_groups, SEEDS);
     assert_int_equal(c.by_blocks, SEEDS);
 }
@@ -144,10 +141,12 @@ static void test_intervals__cover_addresses_that_return(void **state)
                         .gap_s = 5, .visits = 8};
     coverage c;
 
-    cover(&c, &v, mean_workers(&v, *state), *state);
+    cover(&c, &v, 30e6, mean_workers(&v, *state), *state);
     assert_covers(c.opens);
     assert_covers(c.reuse);
     assert_covers(c.idle);
+    assert_covers(c.workers);
+    assert_in_range(c.knee, (int)(LEAST * SEEDS), SEEDS);
 }
 
 /* Only time tells: each visitor is as good as any. */
@@ -157,9 +156,134 @@ static void test_intervals__cover_bursts(void **state)
                         .gap_s = 5, .burst_s = 600};
     coverage c;
 
-    cover(&c, &v, mean_workers(&v, *state), *state);
+    /* Workers are those of the busiest hour; not even that is like others. */
+    cover(&c, &v, 30e6, mean_workers(&v, *state), *state);
     assert_covers(c.opens);
     assert_covers(c.idle);
+    assert_in_range(c.workers, (int)(LEAST * SEEDS), SEEDS);
+}
+
+/* ---- what they are found by ---------------------------------------------- */
+
+/* Requests at equal distances from some addresses, one connection each. */
+static apr_status_t find_plain(ka_intervals *out, double window_s,
+                               unsigned address_n, apr_pool_t *pool)
+{
+    ka_outcome outcomes[TIMEOUTS] = {{0}};
+    ka_sample *s = ka_sample_make(timeouts, TIMEOUTS);
+    apr_status_t rv;
+    unsigned i;
+
+    assert_non_null(s);
+    for (i = 0; i < TIMEOUTS; i++) {
+        outcomes[i].timeout_us = timeouts[i];
+    }
+    ka_sample_begin(s, VISITORS_BEGIN_US);
+    s->end_us = VISITORS_BEGIN_US + (int64_t)(window_s * 1e6);
+    for (i = 0; i < 1000; i++) {
+        const int64_t at_us =
+            VISITORS_BEGIN_US + (int64_t)(window_s * 1e3) * i;
+        const size_t block = ka_sample_block(s, KA_SAMPLE_REQUESTS, at_us);
+        ka_sample_side *group =
+            ka_sample_group_side(s, ka_sample_group(i % address_n), 0);
+
+        ka_sample_block_side(s, block, 0)->requests++;
+        ka_sample_block_side(s, block, 0)->opens++;
+        group->requests++;
+        group->opens++;
+    }
+    rv = ka_intervals_make(out, s, outcomes, outcomes, TIMEOUTS, DELTA, pool);
+    ka_sample_free(s);
+    return rv;
+}
+
+static void test_intervals__need_enough_units(void **state)
+{
+    static const struct {
+        double window_s;
+        unsigned addresses;
+        size_t groups, blocks;
+        double block_s;
+        apr_status_t status;
+    } rows[] = {{86400, 500, KA_SAMPLE_GROUPS, 13, 7200, APR_SUCCESS},
+                {HOUR_S, 500, KA_SAMPLE_GROUPS, 7, 600, APR_SUCCESS},
+                {HOUR_S - 1, 500, KA_SAMPLE_GROUPS, 0, 0, APR_SUCCESS},
+                {HOUR_S, KA_UNITS_MIN, KA_UNITS_MIN, 7, 600, APR_SUCCESS},
+                {HOUR_S, KA_UNITS_MIN - 1, 0, 7, 600, APR_SUCCESS},
+                {60, KA_UNITS_MIN - 1, 0, 0, 0, APR_INCOMPLETE},
+                {0, 500, 0, 0, 0, APR_INCOMPLETE}};
+    size_t i;
+
+    for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        ka_intervals found;
+
+        assert_int_equal(find_plain(&found, rows[i].window_s,
+                                    rows[i].addresses, *state),
+                         rows[i].status);
+        if (rows[i].status == APR_SUCCESS) {
+            assert_int_equal(found.groups, rows[i].groups);
+            assert_int_equal(found.blocks, rows[i].blocks);
+            assert_near((double)found.block_us, rows[i].block_s * 1e6, 0);
+        }
+    }
+}
+
+static void test_intervals__other_timeouts_are_invalid(void **state)
+{
+    const int64_t fewer[] = {KA_TIMEOUT_OFF, 1000000};
+    ka_outcome outcomes[2] = {{.timeout_us = KA_TIMEOUT_OFF},
+                              {.timeout_us = 2000000}};
+    ka_sample *s = ka_sample_make(fewer, 2);
+    ka_intervals found;
+
+    assert_int_equal(ka_intervals_make(&found, s, outcomes, outcomes, 2, DELTA,
+                                       *state),
+                     APR_EINVAL);
+    assert_int_equal(ka_intervals_make(&found, s, outcomes, outcomes, 1, DELTA,
+                                       *state),
+                     APR_EINVAL);
+    ka_sample_free(s);
+}
+
+/* Visitors who come back make the visitors' interval the wider one, bursts the
+ * hours': wide as the one or the other, and not the same as without. */
+static void test_intervals__the_wider_one_counts(void **state)
+{
+    static const visitors rows[] = {
+        {.window_s = 8 * HOUR_S, .per_s = 0.1, .gaps = 3, .gap_s = 5},
+        {.window_s = 8 * HOUR_S, .per_s = 0.1, .gaps = 3, .gap_s = 5,
+         .visits = 30},
+        {.window_s = 8 * HOUR_S, .per_s = 0.1, .gaps = 3, .gap_s = 5,
+         .burst_s = 1800}};
+    double width[3];
+    size_t i;
+
+    for (i = 0; i < 3; i++) {
+        found f;
+
+        find(&f, &rows[i], 11, *state);
+        width[i] = ka_interval_width(
+            f.intervals.timeouts[AT_5S].connections,
+            (double)f.outcomes[AT_5S].connections);
+    }
+    /* 30 visits each: their number is geometric, sqrt(2 x 30) times as wide;
+     * half of 16 bursts: 25 % of the mean, where 2,880 visitors give 2 %. */
+    assert_true(width[1] > 3 * width[0]);
+    assert_true(width[2] > 3 * width[0]);
+}
+
+static void test_intervals__the_same_again(void **state)
+{
+    const visitors v = {.window_s = 2 * HOUR_S, .per_s = 0.1, .gaps = 3,
+                        .gap_s = 10};
+    found one, other;
+
+    find(&one, &v, 5, *state);
+    find(&other, &v, 5, *state);
+    assert_memory_equal(one.intervals.timeouts, other.intervals.timeouts,
+                        TIMEOUTS * sizeof(*one.intervals.timeouts));
+    assert_memory_equal(&one.intervals.knee_us, &other.intervals.knee_us,
+                        sizeof(ka_interval));
 }
 
 int main(void)
@@ -167,7 +291,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         unit_test(test_intervals__cover_visitors_that_come_evenly),
         unit_test(test_intervals__cover_addresses_that_return),
-        unit_test(test_intervals__cover_bursts)};
+        unit_test(test_intervals__cover_bursts),
+        unit_test(test_intervals__need_enough_units),
+        unit_test(test_intervals__other_timeouts_are_invalid),
+        unit_test(test_intervals__the_wider_one_counts),
+        unit_test(test_intervals__the_same_again)};
 
     return unit_main(tests);
 }

@@ -67,7 +67,8 @@ static void fill_answers(ka_decision *d)
     r->answers = apr_pcalloc(d->pool, KA_MPM_N * sizeof(*r->answers));
     for (i = 0; i < KA_MPM_N; i++) {
         if (!mpm->known || mpm->value == i) {
-            r->answers[r->answer_n++] = ka_answer(d, (ka_mpm)i);
+            r->answers[r->answer_n] = ka_answer(d, (ka_mpm)i);
+            ka_answer_intervals(d, &r->answers[r->answer_n++]);
         }
     }
 }
@@ -111,9 +112,9 @@ apr_status_t ka_advise(ka_report *report, const ka_extra *extra,
         return APR_EINVAL;
     }
     fill_classic(&d);
-    ka_judge_confidence(&d);
     fill_answers(&d);
     fill_alternative(&d);
+    ka_judge_confidence(&d);
     if (!report->verdict.refused) {
         for (i = 0; i < report->answer_n; i++) {
             ka_advise_directives(&d, &report->answers[i]);

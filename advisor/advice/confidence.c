@@ -229,6 +229,11 @@ static const struct {
                     {hidden_http2, KA_CONFIDENCE_LOW, false},
                     {many_skipped, KA_CONFIDENCE_LOW, false},
                     {many_late, KA_CONFIDENCE_LOW, false},
+                    {ka_held_too_wide, KA_CONFIDENCE_LOW, false},
+                    {ka_workers_too_wide, KA_CONFIDENCE_LOW, false},
+                    {ka_held_wide, KA_CONFIDENCE_MEDIUM, false},
+                    {ka_workers_wide, KA_CONFIDENCE_MEDIUM, false},
+                    {ka_knee_wide, KA_CONFIDENCE_MEDIUM, false},
                     {assumed_timeout, KA_CONFIDENCE_MEDIUM, false},
                     {guessed_identity, KA_CONFIDENCE_MEDIUM, false}};
 

@@ -2,6 +2,7 @@
  *
  * Inside advice/: the steps of ka_advise and what they share.
  *   answer      numbers of one MPM
+ *   intervals   and how far they might have come out otherwise
  *   confidence  how far the data carries, and when it carries nothing
  *   directives  rows of advice
  *   group       what several servers ask of one configuration (group.h)
@@ -76,7 +77,20 @@ double ka_requests_per_connection(const ka_report *report,
 /** What is there and enough stays in an answer's block, of the present MPM. */
 void ka_keep_enough(const ka_decision *d, ka_mpm_answer *answer);
 
-/** Confidence of the whole, why it is not high, and refusal. */
+/** The intervals of an answer's workers; of a report without, none. */
+void ka_answer_intervals(const ka_decision *d, ka_mpm_answer *answer);
+
+/** What intervals leave open, in half a sentence; NULL: nothing.  The number
+ * may be another, `too` wide is by more than half of it; the knee's ends are
+ * far apart. */
+const char *ka_held_wide(const ka_report *report, apr_pool_t *pool);
+const char *ka_held_too_wide(const ka_report *report, apr_pool_t *pool);
+const char *ka_workers_wide(const ka_report *report, apr_pool_t *pool);
+const char *ka_workers_too_wide(const ka_report *report, apr_pool_t *pool);
+const char *ka_knee_wide(const ka_report *report, apr_pool_t *pool);
+
+/** Confidence of the whole, why it is not high, and refusal; answers must be
+ * there. */
 void ka_judge_confidence(ka_decision *d);
 
 /** Rows of advice for one answer. */

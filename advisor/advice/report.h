@@ -13,6 +13,7 @@
 #include "../model/block.h"
 #include "../model/capacity.h"
 #include "../model/formula.h"
+#include "../model/intervals.h"
 #include "../model/outcome.h"
 #include "../model/spawn.h"
 #include "../profile/demand.h"
@@ -147,6 +148,8 @@ typedef struct ka_mpm_answer {
     ka_mpm mpm;
     ka_supply supply;
     ka_fit *fits;     /* fits[timeout_n], of the side that is advised from */
+    ka_interval *workers; /* workers[timeout_n]: intervals of those of fits;
+                             NULL: none */
     ka_choice choice;
     ka_spawned spawned;
     ka_block block;
@@ -205,6 +208,10 @@ typedef struct ka_report {
     bool longer_unknown;        /* above T0, connections opened and held are
                                    upper bounds: what a longer timeout would
                                    save nothing tells */
+
+    const ka_intervals *intervals; /* of the outcomes; NULL: none */
+    const char *no_intervals;   /* why there are none, part of a sentence; NULL:
+                                   nothing tells */
 
     ka_mpm_answer *answers;     /* one if the MPM is known, else all three */
     size_t answer_n;

@@ -126,6 +126,14 @@ apr_status_t ka_analysis_histsweep(ka_analysis *analysis,
                                    const ka_options *options,
                                    apr_pool_t *pool);
 
+/**
+ * Sets the report's intervals, or why there are none, once it has its
+ * outcomes.
+ * @param sample  of their timeouts; NULL: there was no memory for it
+ */
+void ka_analysis_intervals(ka_analysis *analysis, const ka_sample *sample,
+                           const ka_options *options, apr_pool_t *pool);
+
 /** Sets the report's `now` to the index of T0 in timeouts, which hold it. */
 void ka_analysis_set_now(ka_report *report, const int64_t *timeouts);
 

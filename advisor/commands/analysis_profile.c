@@ -265,6 +265,12 @@ static apr_status_t sweep(ka_analysis *a, const ka_options *options,
     r->low = low;
     r->high = high;
     ka_analysis_set_now(r, timeouts);
+    if (!rv && a->tally->sample) {
+        ka_analysis_intervals(a, a->tally->sample, options, pool);
+    }
+    else {
+        r->no_intervals = "a profile tells neither single visitors nor hours";
+    }
     return rv;
 }
 

@@ -60,6 +60,21 @@ static ka_connection_options connection_options(const ka_analysis *a)
 
 /* ---- a log that was kept ------------------------------------------------- */
 
+static void find_intervals(ka_analysis *a, const int64_t *timeouts,
+                           const ka_options *options, apr_pool_t *pool)
+{
+    const size_t n = a->report.timeout_n;
+    ka_sample *sample;
+
+    if (n > KA_SAMPLE_TIMEOUTS) {
+        a->report.no_intervals = "there are too many timeouts";
+        return;
+    }
+    sample = ka_sample_of_connections(&a->connections, &a->served, timeouts, n);
+    ka_analysis_intervals(a, sample, options, pool);
+    ka_sample_free(sample);
+}
+
 static apr_status_t sweep(ka_analysis *a, const ka_options *options,
                           apr_pool_t *pool)
 {
@@ -80,6 +95,9 @@ static apr_status_t sweep(ka_analysis *a, const ka_options *options,
     r->low = low;
     r->high = high;
     ka_analysis_set_now(r, timeouts);
+    if (!rv) {
+        find_intervals(a, timeouts, options, pool);
+    }
     return rv;
 }
 

@@ -175,6 +175,8 @@ apr_status_t ka_analysis_segment(ka_analysis *a, const char **error,
                      .source = &a->source,
                      .identity = ka_identity_name(KA_IDENTITY_LIVE),
                      .identity_note = note_of(a->live, &traffic, pool),
+                     .no_intervals = "a segment does not tell how visitors and "
+                                     "hours differ",
                      .profile = &a->profile,
                      .server = &a->server};
     r->timeout_us = ka_server_get(&a->server, KA_FACT_TIMEOUT, 0);

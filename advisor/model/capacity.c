@@ -102,10 +102,9 @@ static size_t index_from(const ka_outcome *outcomes, size_t n, int64_t limit)
     return n - 1;
 }
 
-/* T_knee: the smallest T that opens at most delta x n more than T_cap. */
-static size_t index_of_knee(const ka_outcome *outcomes, size_t n, size_t cap,
-                            double delta)
+size_t ka_knee(const ka_outcome *outcomes, size_t n, double delta)
 {
+    const size_t cap = index_up_to(outcomes, n, KA_TIMEOUT_CAP_US);
     size_t i;
 
     for (i = 0; i < n; i++) {
@@ -168,7 +167,7 @@ ka_choice ka_choose(const ka_outcome *outcomes, const ka_fit *fits, size_t n,
                     const ka_supply *supply, const ka_choice_options *options)
 {
     size_t cap = index_up_to(outcomes, n, KA_TIMEOUT_CAP_US);
-    size_t knee = index_of_knee(outcomes, n, cap, options->delta);
+    size_t knee = ka_knee(outcomes, n, options->delta);
     int fit = index_of_fit(fits, n);
     ka_choice choice = {.fit_us = -2};
 

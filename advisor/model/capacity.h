@@ -92,6 +92,11 @@ typedef struct ka_choice_options {
 ka_choice ka_choose(const ka_outcome *outcomes, const ka_fit *fits, size_t n,
                     const ka_supply *supply, const ka_choice_options *options);
 
+/** [M18] T_knee: index of the smallest timeout that opens at most delta x n
+ * connections more than T_cap, among outcomes[n] (ascending, n > 0).  Their
+ * timeouts, requests and connections are looked at. */
+size_t ka_knee(const ka_outcome *outcomes, size_t n, double delta);
+
 /** [M16] The MaxKeepAliveRequests to propose: the smallest of the customary
  * values whose extra opens stay under 0.1 % of requests.
  * @param extra  extra(context, m) extra opens for a value m */

@@ -16,6 +16,10 @@
 
 #define FIRST_SIZE 256
 
+typedef struct moments {
+    double time_us, mean, variance;
+} moments;
+
 typedef struct tally {
     const ka_held_window *window;
     int64_t period_us;
@@ -25,13 +29,10 @@ typedef struct tally {
     size_t size;
     size_t low, high; /* counts of this period: low .. high */
     double workers;   /* [M12], periods that are over */
+    moments busiest;  /* of the one that asks for them */
     bool settling;    /* this period is not sized */
     bool failed;      /* no memory */
 } tally;
-
-typedef struct moments {
-    double time_us, mean, variance;
-} moments;
 
 /* ---- a table of time per count ------------------------------------------ */
 
@@ -106,6 +107,7 @@ static void size_for_period(tally *t)
         return;
     }
     t->workers = ka_workers_needed(m.mean, z, t->window->eps);
+    t->busiest = m;
 }
 
 static void close_period(tally *t)
@@ -296,7 +298,9 @@ static void summarize(ka_held *out, tally *t)
                      .p99 = quantile_but(t->whole, high, window_us, 100),
                      .p999 = quantile_but(t->whole, high, window_us, 1000),
                      .peak = (double)high,
-                     .workers = t->workers};
+                     .workers = t->workers,
+                     .busiest_mean = t->busiest.mean,
+                     .busiest_variance = t->busiest.variance};
 }
 
 apr_status_t ka_held_of(ka_held *out, const ka_steps *steps, size_t n,

@@ -22,6 +22,7 @@ typedef struct ka_held {
     double p99, p999; /* smallest c with share of time (count <= c) >= p */
     double peak;
     double workers;  /* [M12] over the busiest period */
+    double busiest_mean, busiest_variance; /* of that period; 0: not told */
 } ka_held;
 
 typedef struct ka_outcome {

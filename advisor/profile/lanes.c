@@ -282,11 +282,11 @@ void ka_lanes_take(ka_lanes *l, const ka_request *r)
 
 static bool sides_differ(const ka_lanes *l)
 {
-    const ka_stream_side *s = l->shards[0].sides;
+    const ka_shard *s = &l->shards[0];
 
     return l->set_n == SIDES &&
-           (l->tally->side[LOW].chains != l->tally->side[HIGH].chains ||
-            memcmp(&s[LOW], &s[HIGH], sizeof(s[LOW])) != 0);
+           (s->ends_us[LOW] != s->ends_us[HIGH] ||
+            ka_sample_sides_differ(l->tally->sample));
 }
 
 apr_status_t ka_lanes_finish(ka_lanes *l)
@@ -309,7 +309,7 @@ apr_status_t ka_lanes_finish(ka_lanes *l)
     ka_shards_seconds_done(l->shards);
     ka_shards_finish(l->shards, l->begin_us);
     for (i = 0; i < SIDES; i++) {
-        ends_us[i] = l->shards[0].sides[i].end_us;
+        ends_us[i] = l->shards[0].ends_us[i];
     }
     rv = ka_timeline_finish(l->timeline, t, ends_us, l->crew);
     ka_shards_settle(l->shards, sides_differ(l),

@@ -121,6 +121,7 @@ static void take_over(ka_lane_set *set, uint32_t at, int64_t begin_us)
 static void decide_first(ka_lane_set *set)
 {
     const ka_opening o = set->openings[set->opening_first];
+    ka_shard *shard = set->shard;
     uint32_t earlier;
 
     set->opening_first = (set->opening_first + 1) & (set->opening_size - 1);
@@ -128,13 +129,14 @@ static void decide_first(ka_lane_set *set)
     /* Idle for more than T0, so that cutting chains at gaps above T0 gives
      * the connections back. */
     ka_lane_set_fire(set, o.begin_us);
+    ka_shard_place(shard, o.group, o.begin_us);
     earlier = ka_lane_client_at(set, o.client)->timed;
     if (earlier != KA_LANE_NONE && ka_lane_at(set, earlier)->end_us >=
                                        o.begin_us - ka_lane_limit(o.limit_s)) {
         take_over(set, earlier, o.begin_us);
     }
     else {
-        ka_shard_open(set->shard, set->side, o.begin_us);
+        ka_shard_open(shard, set->side, o.begin_us);
     }
     ka_lane_client_at(set, o.client)->holds--;
     ka_lane_client_drop(set, o.client);
@@ -173,12 +175,16 @@ static void await(ka_lane_set *set, uint32_t client, const ka_request *r,
 
     if (set->opening_n == OPENINGS_MAX) {
         decide_first(set);
+        ka_shard_place(set->shard, ka_sample_group(hit->address),
+                       hit->begin_us);
     }
     if (!openings_room(set)) {
         return;
     }
     at = (set->opening_first + set->opening_n++) & (set->opening_size - 1);
-    set->openings[at] = (ka_opening){ka_request_begin(r), client, hit->limit_s};
+    set->openings[at] =
+        (ka_opening){ka_request_begin(r), client, hit->limit_s,
+                     (uint8_t)ka_sample_group(hit->address)};
     ka_lane_client_at(set, client)->holds++;
 }
 
@@ -230,7 +236,7 @@ static void count_parallel(ka_lane_set *set, uint32_t at, int64_t now_us,
 
 static void remember(ka_lane *lane, const ka_request *r, const ka_hit *hit)
 {
-    lane->address = (uint32_t)(r->address >> 32);
+    lane->address = (uint32_t)r->address;
     lane->vhost = hit->vhost;
     lane->limit_s = hit->limit_s;
     lane->cls = hit->cls;
@@ -280,7 +286,8 @@ void ka_lane_open(ka_lane_set *set, uint32_t client, const ka_request *r,
     count_opening(set, client, r, hit);
     ka_shard_busy(set->shard, set->side, from, to);
     if (ended && !place) {
-        ka_shard_tail(set->shard, set->side, to, 0, 1);
+        ka_shard_tail(set->shard, set->side, ka_sample_group(hit->address), to,
+                      0, 1);
     }
     else {
         add_lane(set, client, r, hit, place, to);
@@ -353,7 +360,8 @@ void ka_lane_over(ka_lane_set *set, uint32_t at, int64_t len_us)
 {
     const ka_lane *lane = ka_lane_at(set, at);
 
-    ka_shard_tail(set->shard, set->side, lane->end_us, len_us, lane->requests);
+    ka_shard_tail(set->shard, set->side, ka_sample_group(lane->address),
+                  lane->end_us, len_us, lane->requests);
     leave(set, at);
 }
 

@@ -28,7 +28,7 @@ static void group_place(ka_lane_set *set, uint32_t client, const ka_request *r,
 
         if (ka_request_continues(set->rules, r, &conn,
                                  lane->address ==
-                                     (uint32_t)(r->address >> 32))) {
+                                     (uint32_t)r->address)) {
             ka_lane_follow(set, at, client, r, hit);
             return;
         }

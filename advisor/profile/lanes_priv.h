@@ -33,7 +33,7 @@ typedef enum ka_lane_state {
 typedef struct ka_lane {
     uint64_t place; /* slab.h; 0: not found by name */
     int64_t end_us; /* of its last response */
-    uint32_t address; /* of the last request, half of the hash */
+    uint32_t address; /* of the last request, the hash's lower half */
     uint32_t client;
     uint32_t newer, older; /* of its client, by use (live) or end (timed) */
     uint32_t next, prev;   /* in a list of a queue */
@@ -72,6 +72,7 @@ typedef struct ka_opening {
     int64_t begin_us;
     uint32_t client;
     uint16_t limit_s;
+    uint8_t group; /* sample.h */
 } ka_opening;
 
 /* The lanes of one side. */

@@ -108,6 +108,7 @@ typedef struct sizing {
     ka_occupancy_hour short_one; /* too short to be one, so far */
     uint64_t half_ms;
     double workers, eps;
+    moments busiest; /* of the period that asks for workers */
 } sizing;
 
 static void add_to(ka_occupancy_hour *period, const ka_occupancy_hour *hour)
@@ -128,6 +129,7 @@ static void size_for(sizing *s, const ka_occupancy_hour *period)
         return;
     }
     s->workers = ka_workers_needed(m.mean, z, s->eps);
+    s->busiest = m;
 }
 
 static void take_hour(sizing *s, const ka_occupancy_hour *hour)
@@ -147,9 +149,9 @@ static void end_server(sizing *s)
     s->last = s->short_one = (ka_occupancy_hour){0};
 }
 
-static double workers_of(const ka_occupancy *o, double eps)
+static sizing size_of(const ka_occupancy *o, double eps)
 {
-    sizing s = {.eps = eps,
+    sizing s = {.eps = eps > 0 && eps < 1 ? eps : KA_BLOCKING,
                 .half_ms = ((uint64_t)KA_OCCUPANCY_HOUR_MS / 2)
                            << o->hour_bits};
     size_t i;
@@ -163,12 +165,13 @@ static double workers_of(const ka_occupancy *o, double eps)
         }
     }
     end_server(&s);
-    return s.workers;
+    return s;
 }
 
 void ka_occupancy_held(ka_held *out, const ka_occupancy *o, double eps)
 {
     moments m = moments_of_all(o);
+    const sizing s = size_of(o, eps);
     uint64_t ms = time_of(o);
 
     *out = (ka_held){.mean = m.mean,
@@ -176,6 +179,7 @@ void ka_occupancy_held(ka_held *out, const ka_occupancy *o, double eps)
                      .p99 = quantile_but(o, ms, 100),
                      .p999 = quantile_but(o, ms, 1000),
                      .peak = (double)o->peak,
-                     .workers =
-                         workers_of(o, eps > 0 && eps < 1 ? eps : KA_BLOCKING)};
+                     .workers = s.workers,
+                     .busiest_mean = s.busiest.mean,
+                     .busiest_variance = s.busiest.variance};
 }

@@ -348,7 +348,7 @@ apr_status_t ka_stream_finish(ka_stream *s)
     ka_crew_run(s->crew, leave_all, s, KA_SHARDS);
     ka_shards_finish(s->shards, s->begin_us);
     for (i = 0; i < SIDES; i++) {
-        ends_us[i] = s->shards[0].sides[i].end_us;
+        ends_us[i] = s->shards[0].ends_us[i];
     }
     rv = ka_timeline_finish(s->timeline, t, ends_us, s->crew);
     for (i = 0; i < KA_SHARDS; i++) {

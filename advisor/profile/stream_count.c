@@ -4,6 +4,9 @@
  * all timeouts; the sums by timeout are made in the end:
  *
  *   N(T[j]) = N0 + #{k > j}         H(T[j]) = sum{k <= j} + T[j] #{k > j}
+ *
+ * They are counted in the sample's groups and blocks, and the total is the sum
+ * over the groups: one address's requests come together, so its group is near.
  */
 #include "stream_priv.h"
 
@@ -40,6 +43,8 @@ bool ka_shards_init(ka_shard *shards, ka_tally *tally,
         s->info = info;
         s->timeout_us = tally->timeout_us;
         s->columns = KA_CLASS_N;
+        s->sample = ka_sample_make(tally->timeouts, tally->timeout_n);
+        room = room && s->sample;
         s->tally = i ? make_own_tally(tally) : tally;
         if (!s->tally) {
             room = false;
@@ -62,6 +67,7 @@ ka_timeline *ka_shards_begin(ka_shard *shards, bool whole, int64_t begin_us)
 
     for (i = 0; i < KA_SHARDS && timeline; i++) {
         shards[i].timeline = timeline;
+        ka_sample_begin(shards[i].sample, begin_us);
         shards[i].ring = ka_timeline_ring(timeline, i);
     }
     return timeline;
@@ -79,6 +85,7 @@ void ka_shards_clear(ka_shard *shards)
             apr_pool_destroy(pool);
         }
         free(shards[i].seconds);
+        ka_sample_free(shards[i].sample);
     }
     memset(shards, 0, KA_SHARDS * sizeof(*shards));
 }
@@ -174,6 +181,9 @@ void ka_shard_request(ka_shard *s, const ka_hit *hit)
     }
     count_address(s, hit->address);
     count_second(s, hit);
+    ka_shard_place(s, ka_sample_group(hit->address), hit->begin_us);
+    s->group[LOW]->requests++;
+    s->block[LOW]->requests++;
     s->end_us = end_us > s->end_us ? end_us : s->end_us;
 }
 
@@ -265,17 +275,33 @@ void ka_shards_seconds_done(ka_shard *shards)
 
 /* ---- connections --------------------------------------------------------- */
 
+void ka_shard_place(ka_shard *s, unsigned group, int64_t begin_us)
+{
+    const size_t block =
+        ka_sample_block(s->sample, KA_SAMPLE_REQUESTS, begin_us);
+    int side;
+
+    for (side = LOW; side < SIDES; side++) {
+        s->group[side] = ka_sample_group_side(s->sample, group, side);
+        s->block[side] = ka_sample_block_side(s->sample, block, side);
+    }
+}
+
 void ka_shard_open(ka_shard *s, int side, int64_t from_us)
 {
-    s->tally->side[side].chains++;
+    s->group[side]->opens++;
+    s->block[side]->opens++;
     ka_ring_open(s->ring, side, from_us, s->tally->timeout_n);
 }
 
 void ka_shard_gap(ka_shard *s, int side, int64_t from_us, int64_t gap_us)
 {
     const size_t k = ka_timeline_class(s->timeline, gap_us);
+    ka_sample_idle *group = &s->group[side]->idle[k];
+    ka_sample_idle *block = &s->block[side]->idle[k];
 
-    s->sides[side].gap_n[k]++;
+    group->gap_n++;
+    block->gap_n++;
     if (gap_us == 0) {
         /* With KeepAlive Off one opens as another ends: as many hold. */
         s->tally->side[side].gap.bins[0].count++;
@@ -284,78 +310,95 @@ void ka_shard_gap(ka_shard *s, int side, int64_t from_us, int64_t gap_us)
     }
     ka_ring_open(s->ring, side, from_us, k);
     ka_ring_wait(s->ring, side, from_us - gap_us, k);
-    s->sides[side].gap_us[k] += (uint64_t)gap_us;
+    group->gap_us += (uint64_t)gap_us;
+    block->gap_us += (uint64_t)gap_us;
     ka_hist_add(&s->tally->side[side].gap, (uint64_t)gap_us);
 }
 
-void ka_shard_tail(ka_shard *s, int side, int64_t end_us, int64_t len_us,
-                   uint32_t requests)
+void ka_shard_tail(ka_shard *s, int side, unsigned group, int64_t end_us,
+                   int64_t len_us, uint32_t requests)
 {
     const size_t k = ka_timeline_class(s->timeline, len_us);
+    const size_t block = ka_sample_block(s->sample, KA_SAMPLE_TAILS, end_us);
+    ka_sample_idle *of_group =
+        &ka_sample_group_side(s->sample, group, side)->idle[k];
+    ka_sample_idle *of_block =
+        &ka_sample_block_side(s->sample, block, side)->idle[k];
 
     ka_ring_wait(s->ring, side, end_us, k);
     ka_ring_quit(s->ring, side, end_us + len_us, k);
-    s->sides[side].tail_n[k]++;
-    s->sides[side].tail_us[k] += (uint64_t)len_us;
+    of_group->tail_n++;
+    of_group->tail_us += (uint64_t)len_us;
+    of_block->tail_n++;
+    of_block->tail_us += (uint64_t)len_us;
     ka_hist_add(&s->tally->side[side].tail, (uint64_t)len_us);
     ka_hist_add(&s->tally->side[side].lengths, requests);
 }
 
 void ka_shard_busy(ka_shard *s, int side, int64_t from_us, int64_t to_us)
 {
-    ka_stream_side *own = &s->sides[side];
-
-    own->end_us = to_us > own->end_us ? to_us : own->end_us;
+    if (to_us > s->ends_us[side]) {
+        s->ends_us[side] = to_us;
+    }
     if (to_us > from_us) {
-        s->tally->side[side].busy_us += (uint64_t)(to_us - from_us);
+        s->group[side]->busy_us += (uint64_t)(to_us - from_us);
+        s->block[side]->busy_us += (uint64_t)(to_us - from_us);
         ka_ring_busy(s->ring, side, from_us, to_us);
     }
 }
 
 /* ---- the end ------------------------------------------------------------- */
 
-static void add_classes(ka_stream_side *into, const ka_stream_side *from)
-{
-    size_t k;
-
-    for (k = 0; k <= KA_TALLY_TIMEOUTS; k++) {
-        into->gap_n[k] += from->gap_n[k];
-        into->gap_us[k] += from->gap_us[k];
-        into->tail_n[k] += from->tail_n[k];
-        into->tail_us[k] += from->tail_us[k];
-    }
-    into->end_us =
-        from->end_us > into->end_us ? from->end_us : into->end_us;
-}
-
 /* [M4] [M5] [M8] */
-static void evaluate(ka_tally *t, int side, const ka_stream_side *sums)
+static void evaluate(ka_tally *t, int side, const ka_sample_side *sums)
 {
     uint64_t gaps = 0, waits = 0, shorter_us = 0;
     size_t j, k;
 
+    t->side[side].chains = sums->opens;
+    t->side[side].busy_us = sums->busy_us;
     for (k = 0; k <= t->timeout_n; k++) {
-        gaps += sums->gap_n[k];
-        waits += sums->gap_n[k] + sums->tail_n[k];
+        gaps += sums->idle[k].gap_n;
+        waits += sums->idle[k].gap_n + sums->idle[k].tail_n;
     }
     for (j = 0; j < t->timeout_n; j++) {
+        const ka_sample_idle *idle = &sums->idle[j];
         ka_tally_timeout *at = &t->side[side].timeouts[j];
         const uint64_t wait_us =
             t->timeouts[j] > 0 ? (uint64_t)t->timeouts[j] : 0;
 
-        gaps -= sums->gap_n[j];
-        waits -= sums->gap_n[j] + sums->tail_n[j];
-        shorter_us += sums->gap_us[j] + sums->tail_us[j];
-        at->connections = t->side[side].chains + gaps;
+        gaps -= idle->gap_n;
+        waits -= idle->gap_n + idle->tail_n;
+        shorter_us += idle->gap_us + idle->tail_us;
+        at->connections = sums->opens + gaps;
         at->waits = waits;
         at->idle_us = shorter_us + waits * wait_us;
     }
 }
 
+static void raise_to(int64_t *to, int64_t value)
+{
+    *to = value > *to ? value : *to;
+}
+
+static void evaluate_sides(ka_tally *tally, const ka_sample *sample)
+{
+    ka_sample_side *sums = malloc(sample->side_bytes);
+    int side;
+
+    for (side = LOW; sums && side < SIDES; side++) {
+        memset(sums, 0, sample->side_bytes);
+        ka_sample_total(sums, sample, side);
+        evaluate(tally, side, sums);
+    }
+    tally->failed = tally->failed || !sums;
+    free(sums);
+}
+
 void ka_shards_finish(ka_shard *shards, int64_t begin_us)
 {
     ka_tally *tally = shards[0].tally;
-    ka_stream_side *sums = shards[0].sides;
+    ka_sample *sample = shards[0].sample;
     size_t i, side;
 
     for (i = 0; i < KA_SHARDS; i++) {
@@ -363,16 +406,16 @@ void ka_shards_finish(ka_shard *shards, int64_t begin_us)
     }
     for (i = 1; i < KA_SHARDS; i++) {
         ka_tally_merge(tally, shards[i].tally);
+        ka_sample_merge(sample, shards[i].sample);
         for (side = 0; side < SIDES; side++) {
-            add_classes(&sums[side], &shards[i].sides[side]);
+            raise_to(&shards[0].ends_us[side], shards[i].ends_us[side]);
         }
-        if (shards[i].end_us > shards[0].end_us) {
-            shards[0].end_us = shards[i].end_us;
-        }
+        raise_to(&shards[0].end_us, shards[i].end_us);
     }
-    for (side = 0; side < SIDES; side++) {
-        evaluate(tally, (int)side, &sums[side]);
-    }
+    evaluate_sides(tally, sample);
+    sample->end_us = shards[0].end_us;
+    tally->sample = sample;
+    shards[0].sample = NULL;
     tally->window_us = (uint64_t)(shards[0].end_us - begin_us);
 }
 
@@ -398,6 +441,7 @@ void ka_shards_settle(ka_shard *shards, bool differ, bool swapped)
         drop_high(t);
     }
     else if (swapped) {
+        ka_sample_swap(t->sample);
         const ka_tally_side low = t->side[LOW];
 
         t->side[LOW] = t->side[HIGH];

@@ -96,7 +96,8 @@ static void remember_low(ka_stream_client *client, const ka_hit *hit)
 
 static void low_ends(ka_shard *shard, ka_stream_client *client, int64_t len_us)
 {
-    ka_shard_tail(shard, LOW, client->low_end_us, len_us, client->low_requests);
+    ka_shard_tail(shard, LOW, client->group, client->low_end_us, len_us,
+                  client->low_requests);
     client->low_open = false;
 }
 
@@ -130,7 +131,7 @@ static void high_ends(ka_shard *shard, ka_stream_client *client, size_t at,
 {
     const size_t last = --client->high_n;
 
-    ka_shard_tail(shard, HIGH, client->high_end_us[at], len_us,
+    ka_shard_tail(shard, HIGH, client->group, client->high_end_us[at], len_us,
                   client->high_requests[at]);
     client->high_end_us[at] = client->high_end_us[last];
     client->high_requests[at] = client->high_requests[last];
@@ -146,7 +147,7 @@ static void expire_high(ka_shard *shard, ka_stream_client *client,
         const int64_t end_us = client->high_end_us[i];
 
         if (end_us < oldest_us) {
-            ka_shard_tail(shard, HIGH, end_us, limit_of(client),
+            ka_shard_tail(shard, HIGH, client->group, end_us, limit_of(client),
                           client->high_requests[i]);
             continue;
         }
@@ -229,8 +230,8 @@ static void stream_ends(ka_shard *shard, const ka_stream_client *client)
     int side;
 
     for (side = LOW; side < SIDES; side++) {
-        ka_shard_tail(shard, side, client->low_end_us, limit_of(client),
-                      client->low_requests);
+        ka_shard_tail(shard, side, client->group, client->low_end_us,
+                      limit_of(client), client->low_requests);
     }
 }
 
@@ -269,8 +270,8 @@ static void group_alone(ka_shard *shard, ka_stream_client *client,
 
     for (side = LOW; side < SIDES; side++) {
         ka_shard_open(shard, side, hit->begin_us);
-        ka_shard_tail(shard, side, serve(shard, side, hit, hit->begin_us), 0,
-                      1);
+        ka_shard_tail(shard, side, client->group,
+                      serve(shard, side, hit, hit->begin_us), 0, 1);
     }
     client->alone = client->alone_s == second && client->alone < UINT16_MAX
                         ? (uint16_t)(client->alone + 1)
@@ -316,6 +317,8 @@ static void arrive(ka_stream_client *client, const ka_hit *hit)
 {
     *client = (ka_stream_client){.key = client->key,
                                  .next = client->next,
+                                 .group =
+                                     (uint8_t)ka_sample_group(hit->address),
                                  .limit_s = hit->limit_s,
                                  .low_end_us = INT64_MIN / 2};
 }

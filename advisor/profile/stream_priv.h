@@ -12,6 +12,7 @@
 #define KA_STREAM_PRIV_H
 
 #include "connections_priv.h"
+#include "sample.h"
 #include "slab.h"
 #include "stream.h"
 #include "timeline.h"
@@ -47,6 +48,7 @@ typedef struct ka_stream_client {
     uint8_t low_cls;
     uint8_t high_n;
     uint8_t parallel;   /* most connections at once so far */
+    uint8_t group;      /* sample.h: of the address that it came from first */
     bool low_open;
     bool stream;
 } ka_stream_client;
@@ -93,13 +95,6 @@ void ka_stream_table_leave(const ka_stream_table *table, ka_shard *shard);
 
 /* ---- counting ------------------------------------------------------------ */
 
-/* Idle times of one side, by class (timeline.h). */
-typedef struct ka_stream_side {
-    uint64_t gap_n[KA_TALLY_TIMEOUTS + 1], gap_us[KA_TALLY_TIMEOUTS + 1];
-    uint64_t tail_n[KA_TALLY_TIMEOUTS + 1], tail_us[KA_TALLY_TIMEOUTS + 1];
-    int64_t end_us; /* of the last response */
-} ka_stream_side;
-
 struct ka_shard {
     ka_timeline *timeline;
     ka_ring *ring;
@@ -109,7 +104,10 @@ struct ka_shard {
     uint32_t *seconds; /* seconds[n][columns]: requests */
     int64_t seconds_from, seconds_n;
     size_t columns, columns_room;
-    ka_stream_side sides[SIDES];
+    ka_sample *sample; /* its own; the tally's in the end */
+    /* Where requests count now: */
+    ka_sample_side *group[SIDES], *block[SIDES];
+    int64_t ends_us[SIDES];        /* of the last response */
     int64_t timeout_us; /* T0 */
     int64_t free_us;    /* connections_priv.h */
     int64_t end_us;     /* latest end of a request, as the log has it */
@@ -133,8 +131,12 @@ ka_hit ka_hit_of(const ka_request *r);
  * @return the caller's, to be freed by ka_timeline_free; NULL without memory */
 ka_timeline *ka_shards_begin(ka_shard *shards, bool whole, int64_t begin_us);
 
-/** Counts a request as traffic. */
+/** Counts a request as traffic; until the next one, what opens, ends an idle
+ * time or is served counts at its place in the sample. */
 void ka_shard_request(ka_shard *shard, const ka_hit *hit);
+
+/** Says where in the sample it counts. */
+void ka_shard_place(ka_shard *shard, unsigned group, int64_t begin_us);
 
 /** Says which seconds will be counted: [from_us, until_us). */
 void ka_shard_seconds(ka_shard *shard, int64_t from_us, int64_t until_us);
@@ -151,9 +153,9 @@ void ka_shard_open(ka_shard *shard, int side, int64_t from_us);
 /** An idle time of gap_us ends with a request at from_us. */
 void ka_shard_gap(ka_shard *shard, int side, int64_t from_us, int64_t gap_us);
 
-/** The client leaves a chain len_us after its end. */
-void ka_shard_tail(ka_shard *shard, int side, int64_t end_us, int64_t len_us,
-                   uint32_t requests);
+/** A client of a group (sample.h) leaves a chain len_us after its end. */
+void ka_shard_tail(ka_shard *shard, int side, unsigned group, int64_t end_us,
+                   int64_t len_us, uint32_t requests);
 
 /** A request is served. */
 void ka_shard_busy(ka_shard *shard, int side, int64_t from_us, int64_t to_us);

@@ -84,6 +84,7 @@ void ka_tally_free(ka_tally *tally)
     free(tally->vhosts);
     free(tally->servers);
     free(tally->limits);
+    ka_sample_free(tally->sample);
     side_clear(&tally->side[0]);
     side_clear(&tally->side[1]);
     free(tally);

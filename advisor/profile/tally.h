@@ -35,6 +35,7 @@
 #include "distinct.h"
 #include "occupancy.h"
 #include "profile.h"
+#include "sample.h"
 
 /* Timeouts that a tally evaluates: the default ones, T0, some that the user
  * asked for. */
@@ -142,6 +143,8 @@ typedef struct ka_tally {
     size_t timeout_n;    /* of each side's */
     int64_t timeouts[KA_TALLY_TIMEOUTS]; /* ascending, KA_TIMEOUT_OFF first */
     ka_tally_side side[2]; /* low: fewest connections; high */
+    ka_sample *sample;   /* for intervals; freed with the tally; NULL: none is
+                            known, as of several parts, or from a file */
     bool failed;         /* memory ran out: do not use it */
 } ka_tally;
 

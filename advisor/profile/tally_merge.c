@@ -382,6 +382,8 @@ void ka_tally_merge(ka_tally *into, const ka_tally *from)
     }
     ka_tally_forget_seconds(&into->side[0]);
     ka_tally_forget_seconds(&into->side[1]);
+    ka_sample_free(into->sample);
+    into->sample = NULL;
     /* These ask whether `into` is empty. */
     merge_timeouts(into, from);
     merge_limits(into, from);

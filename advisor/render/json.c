@@ -150,6 +150,7 @@ static json_t *timeout_json(const ka_report *report, size_t i)
     json_object_set_new(object, "fits",
                         fit ? fits_json(fit->fits) : json_null());
     json_object_set_new(object, "now", json_boolean(i == report->now));
+    ka_doc_add_intervals(object, report, i);
     return object;
 }
 
@@ -280,14 +281,15 @@ static bool add_report(json_t *object, const ka_report *report,
     const ka_formula *other =
         report->profile->bracket ? &report->formula_high : NULL;
     json_t *body = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "host",
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "host",
         ka_doc_text(report->host, pool), "source", ka_doc_source(report, pool),
         "traffic", ka_doc_traffic(report, pool), "server",
         server(report->server, pool), "unknown", unknown(report->server, pool),
         "formula",
         ka_doc_formula(&report->formula, other, report->formula_rule,
                        report->why_it_differs, pool),
-        "timeouts", timeouts(report), "answers", answers(report, pool),
+        "timeouts", timeouts(report), "intervals",
+        ka_doc_intervals(report, pool), "answers", answers(report, pool),
         "alternatives", alternatives(report, pool));
     json_t *decisions = ka_doc_decisions(report, pool);
     bool added = body && decisions && json_object_update(object, body) == 0 &&

@@ -35,6 +35,16 @@ json_t *ka_doc_time(int64_t us, apr_pool_t *pool);
 json_t *ka_doc_bracket(bool bracket, double a, double b);
 json_t *ka_doc_bracket_whole(bool bracket, int64_t a, int64_t b);
 
+/** {low, high, level} of an interval times scale; null for NULL. */
+json_t *ka_doc_interval(const ka_interval *interval, double scale);
+
+/** Adds the intervals of one timeout's numbers to it: `..._ci`. */
+void ka_doc_add_intervals(json_t *object, const ka_report *report,
+                          size_t timeout);
+
+/** `intervals`: how they were found, and those of the whole. */
+json_t *ka_doc_intervals(const ka_report *report, apr_pool_t *pool);
+
 /** `source`: files, lines, format, identity, window. */
 json_t *ka_doc_source(const ka_report *report, apr_pool_t *pool);
 

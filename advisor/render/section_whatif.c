@@ -10,23 +10,37 @@
 
 #define TIMEOUTS_SHOWN 12
 
-static const ka_column what_if_columns[] = {
-    {.head = ""},
-    {.head = "Keep-\nAlive", .right = true},
-    {.head = ""},
-    {.head = "opened\nper s", .right = true},
-    {.head = "\nreused", .right = true},
-    {.head = "idle\nmean", .right = true, .drop = 1},
-    {.head = "busy\nmean", .right = true, .drop = 2},
-    {.head = "held\nmean", .right = true},
-    {.head = "held\np99.9", .right = true, .drop = 3},
-    {.head = "held\npeak", .right = true},
-    {.head = "workers\nneeded", .right = true},
-    {.head = "\nmemory", .right = true},
-    {.head = "\nfits", .right = true}};
+/* Intervals are told only where one is wider than this. */
+#define WIDE 0.1
+
+typedef enum column_kind {
+    ALWAYS,
+    WITH_INTERVALS, /* with --verbose, and where there are some */
+    WITH_MEMORY     /* where that is known */
+} column_kind;
+
+static const struct {
+    ka_column column;
+    column_kind kind;
+} what_if_columns[] = {
+    {{.head = ""}, ALWAYS},
+    {{.head = "Keep-\nAlive", .right = true}, ALWAYS},
+    {{.head = ""}, ALWAYS},
+    {{.head = "opened\nper s", .right = true}, ALWAYS},
+    {{.head = "\n+-", .right = true, .drop = 4}, WITH_INTERVALS},
+    {{.head = "\nreused", .right = true}, ALWAYS},
+    {{.head = "idle\nmean", .right = true, .drop = 1}, ALWAYS},
+    {{.head = "busy\nmean", .right = true, .drop = 2}, ALWAYS},
+    {{.head = "held\nmean", .right = true}, ALWAYS},
+    {{.head = "\n+-", .right = true, .drop = 5}, WITH_INTERVALS},
+    {{.head = "held\np99.9", .right = true, .drop = 3}, ALWAYS},
+    {{.head = "held\npeak", .right = true}, ALWAYS},
+    {{.head = "workers\nneeded", .right = true}, ALWAYS},
+    {{.head = "\nbetween", .right = true, .drop = 6}, WITH_INTERVALS},
+    {{.head = "\nmemory", .right = true}, WITH_MEMORY},
+    {{.head = "\nfits", .right = true}, WITH_MEMORY}};
 
 #define WHAT_IF_COLUMNS (sizeof(what_if_columns) / sizeof(what_if_columns[0]))
-#define MEMORY_COLUMNS 2 /* the last ones: only where memory is known */
 
 static bool memory_known(const ka_report *report)
 {
@@ -123,31 +137,94 @@ static const char *mark(const ka_page *page, const ka_report *report,
                         is_proposed(report, timeout) ? letters : "");
 }
 
+static const char *interval_word(apr_pool_t *pool, const ka_interval *interval,
+                                 double number)
+{
+    return apr_pstrcat(pool, "+-",
+                       ka_words_share(pool,
+                                      ka_interval_width(*interval, number)),
+                       NULL);
+}
+
+static const char *opened_interval(apr_pool_t *pool, const ka_report *report,
+                                   size_t i)
+{
+    return report->intervals
+               ? interval_word(pool,
+                               &report->intervals->timeouts[i].connections,
+                               (double)report->high[i].connections)
+               : "?";
+}
+
+static const char *held_interval(apr_pool_t *pool, const ka_report *report,
+                                 size_t i)
+{
+    return report->intervals
+               ? interval_word(pool, &report->intervals->timeouts[i].held_mean,
+                               report->high[i].held_mean)
+               : "?";
+}
+
+static const char *workers_interval(apr_pool_t *pool, const ka_report *report,
+                                    size_t i)
+{
+    const ka_mpm_answer *answer = first_answer(report);
+
+    return answer && answer->workers && ka_workers_known(report, answer, i)
+               ? ka_words_range(pool, ka_words_whole, answer->workers[i].low,
+                                answer->workers[i].high)
+               : "?";
+}
+
+/* Which columns the table has. */
+static bool is_shown(const ka_report *report, bool verbose, size_t column)
+{
+    switch (what_if_columns[column].kind) {
+    case WITH_INTERVALS:
+        return verbose && report->intervals;
+    case WITH_MEMORY:
+        return memory_known(report);
+    case ALWAYS:
+        break;
+    }
+    return true;
+}
+
 static void what_if_row(ka_table *table, const ka_page *page,
-                        const ka_report *report, size_t i)
+                        const ka_report *report, bool verbose, size_t i)
 {
     const ka_outcome *a = &report->low[i], *b = &report->high[i];
     const ka_mpm_answer *answer = first_answer(report);
     const ka_fit *fit = answer && answer->fits ? &answer->fits[i] : NULL;
     apr_pool_t *pool = page->pool;
-    const char *cells[WHAT_IF_COLUMNS] = {
+    const char *all[WHAT_IF_COLUMNS] = {
         mark(page, report, i),
         ka_words_timeout(pool, a->timeout_us),
         a->measured ? "m" : "x",
         ka_words_range(pool, ka_words_number, a->connections_per_s,
                        b->connections_per_s),
+        opened_interval(pool, report, i),
         ka_words_range(pool, ka_words_share, a->reuse, b->reuse),
         ka_words_range(pool, ka_words_number, a->idle_mean, b->idle_mean),
         ka_busy_known(report)
             ? ka_words_range(pool, ka_words_number, a->busy_mean, b->busy_mean)
             : "?",
         ka_words_range(pool, ka_words_number, a->held_mean, b->held_mean),
+        held_interval(pool, report, i),
         ka_words_range(pool, ka_words_whole, a->held.p999, b->held.p999),
         ka_words_range(pool, ka_words_whole, a->held.peak, b->held.peak),
         answer ? workers_word(pool, report, answer, i) : "?",
+        workers_interval(pool, report, i),
         fit ? ka_words_size(pool, fit->memory_bytes) : "?",
         fit ? fits_word(fit->fits) : "?"};
+    const char *cells[WHAT_IF_COLUMNS];
+    size_t c, n = 0;
 
+    for (c = 0; c < WHAT_IF_COLUMNS; c++) {
+        if (is_shown(report, verbose, c)) {
+            cells[n++] = all[c];
+        }
+    }
     ka_table_row(table,
                  i == report->now || is_proposed(report, i) ? KA_STYLE_BOLD
                                                             : KA_STYLE_PLAIN,
@@ -162,7 +239,58 @@ static void note(ka_page *page, const char *text)
     ka_page_paragraph(page, KA_STYLE_DIM, "  ", "  ", text);
 }
 
-static void legend(ka_page *page, const ka_report *report, const char *left_out)
+/* Of one timeout, where one of them is wide. */
+static const char *wide_words(apr_pool_t *pool, const ka_report *report,
+                              const char *lead, size_t i)
+{
+    const ka_timeout_intervals *of = &report->intervals->timeouts[i];
+    const double opened = (double)report->high[i].connections;
+    const double held = report->high[i].held_mean;
+
+    if (ka_interval_width(of->connections, opened) <= WIDE &&
+        ka_interval_width(of->held_mean, held) <= WIDE) {
+        return NULL;
+    }
+    return apr_psprintf(pool, "%s opened %s, held %s, workers %s", lead,
+                        opened_interval(pool, report, i),
+                        held_interval(pool, report, i),
+                        workers_interval(pool, report, i));
+}
+
+static void intervals_note(ka_page *page, const ka_report *report, bool verbose)
+{
+    const ka_mpm_answer *answer = first_answer(report);
+    apr_pool_t *pool = page->pool;
+    const char *parts[2] = {NULL, NULL}, *text;
+
+    if (!report->intervals) {
+        if (verbose && report->no_intervals) {
+            note(page, apr_pstrcat(pool, "No intervals: ",
+                                   report->no_intervals, ".", NULL));
+        }
+        return;
+    }
+    if (verbose) {
+        note(page, "+- and between: with other visitors at other hours, 90% "
+                   "intervals.");
+        return;
+    }
+    parts[0] = wide_words(pool, report, "now", report->now);
+    if (answer && answer->choice.index != report->now &&
+        is_proposed(report, answer->choice.index)) {
+        parts[1] = wide_words(pool, report, "proposed", answer->choice.index);
+    }
+    text = ka_words_join(pool, parts, 2);
+    if (text) {
+        note(page, apr_pstrcat(pool,
+                               "With other visitors at other hours (90% "
+                               "intervals): ",
+                               text, ".", NULL));
+    }
+}
+
+static void legend(ka_page *page, const ka_report *report, bool verbose,
+                   const char *left_out)
 {
     const ka_mpm_answer *answer = first_answer(report);
     apr_pool_t *pool = page->pool;
@@ -192,6 +320,7 @@ static void legend(ka_page *page, const ka_report *report, const char *left_out)
     if (report->low != report->high) {
         note(page, "low..high: the log does not tell connections apart.");
     }
+    intervals_note(page, report, verbose);
     if (report->longer_unknown) {
         note(page, "x: upper bounds of what is opened and held.");
     }
@@ -321,25 +450,29 @@ static void choices(ka_page *page, const ka_report *report)
 
 void ka_section_what_if(ka_page *page, const ka_report *report, bool verbose)
 {
+    ka_column columns[WHAT_IF_COLUMNS];
     ka_table table;
     bool *show;
-    size_t i;
+    size_t i, n = 0;
 
     if (!report->timeout_n) {
         return;
     }
     show = apr_pcalloc(page->pool, report->timeout_n * sizeof(*show));
     pick_rows(show, report, verbose);
-    ka_table_init(&table, what_if_columns,
-                  WHAT_IF_COLUMNS - (memory_known(report) ? 0 : MEMORY_COLUMNS),
-                  page->pool);
+    for (i = 0; i < WHAT_IF_COLUMNS; i++) {
+        if (is_shown(report, verbose, i)) {
+            columns[n++] = what_if_columns[i].column;
+        }
+    }
+    ka_table_init(&table, columns, n, page->pool);
     for (i = 0; i < report->timeout_n; i++) {
         if (show[i]) {
-            what_if_row(&table, page, report, i);
+            what_if_row(&table, page, report, verbose, i);
         }
     }
     ka_page_heading(page, "What if: this traffic under other timeouts");
-    legend(page, report, ka_table_print(&table, page, 2));
+    legend(page, report, verbose, ka_table_print(&table, page, 2));
     if (!report->verdict.refused) {
         choices(page, report);
     }

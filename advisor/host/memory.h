@@ -101,9 +101,13 @@ typedef struct ka_memory {
                            wait; NULL */
 } ka_memory;
 
-/** Memory of one process; never fails. */
+/**
+ * Memory of one process; never fails.  It is read once, and kept with the
+ * process.
+ * @param pool  of what is kept: lives as long as the process's array
+ */
 void ka_process_memory_read(ka_process_memory *out, const char *root,
-                            const ka_process *process, apr_pool_t *pool);
+                            ka_process *process, apr_pool_t *pool);
 
 /** Adds up the Pss, Private_*, Rss and Swap lines of smaps or smaps_rollup.
  * @return false if there is no Pss in it; `out` is untouched then */

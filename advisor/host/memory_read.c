@@ -135,8 +135,8 @@ static bool read_statm(ka_process_memory *out, const char *root, int pid,
     return true;
 }
 
-void ka_process_memory_read(ka_process_memory *out, const char *root,
-                            const ka_process *process, apr_pool_t *pool)
+static void read_memory(ka_process_memory *out, const char *root,
+                        const ka_process *process, apr_pool_t *pool)
 {
     if (read_smaps(out, root, process->pid, "smaps_rollup",
                    KA_MEASURE_ROLLUP) ||
@@ -145,6 +145,18 @@ void ka_process_memory_read(ka_process_memory *out, const char *root,
         return;
     }
     *out = memory_not_known; /* it is gone */
+}
+
+/* The kernel walks all pages of a process for it, and several httpds on one
+ * host ask for the same processes. */
+void ka_process_memory_read(ka_process_memory *out, const char *root,
+                            ka_process *process, apr_pool_t *pool)
+{
+    if (!process->memory) {
+        process->memory = apr_palloc(pool, sizeof(*process->memory));
+        read_memory(process->memory, root, process, pool);
+    }
+    *out = *process->memory;
 }
 
 /* ---- children ---------------------------------------------------------- */
@@ -185,7 +197,7 @@ static int most_threads(const apr_array_header_t *processes,
     return most;
 }
 
-static ka_memory_child read_child(const char *root, const ka_process *process,
+static ka_memory_child read_child(const char *root, ka_process *process,
                                   int64_t uptime_us, apr_pool_t *pool)
 {
     ka_memory_child child = {.pid = process->pid,
@@ -207,7 +219,7 @@ void ka_memory_read(ka_memory *out, const char *root, int parent_pid,
                     const ka_memory_requests *requests, size_t request_n,
                     apr_pool_t *pool)
 {
-    const ka_process *parent = ka_processes_find(processes, parent_pid);
+    ka_process *parent = ka_processes_find(processes, parent_pid);
     apr_array_header_t *children =
         apr_array_make(pool, 16, sizeof(ka_memory_child));
     int64_t uptime_us = ka_procfs_uptime_us(root, pool);
@@ -216,8 +228,7 @@ void ka_memory_read(ka_memory *out, const char *root, int parent_pid,
     *out = (ka_memory){.parent_pid = parent_pid, .parent = memory_not_known};
     out->threads = most_threads(processes, parent);
     for (i = 0; i < processes->nelts; i++) {
-        const ka_process *process =
-            &APR_ARRAY_IDX(processes, i, const ka_process);
+        ka_process *process = &APR_ARRAY_IDX(processes, i, ka_process);
         ka_memory_child *child;
 
         if (!is_child(process, parent) ||
@@ -322,8 +333,7 @@ void ka_memory_others_read(ka_memory_others *out, const char *root,
         .processes = apr_array_make(pool, 64, sizeof(ka_memory_other)),
         .services = apr_array_make(pool, 32, sizeof(ka_service))};
     for (i = 0; i < processes->nelts; i++) {
-        const ka_process *process =
-            &APR_ARRAY_IDX(processes, i, const ka_process);
+        ka_process *process = &APR_ARRAY_IDX(processes, i, ka_process);
         ka_memory_other *other;
         ka_process_memory memory;
 

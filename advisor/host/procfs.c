@@ -264,8 +264,7 @@ apr_status_t ka_processes_read(apr_array_header_t **out, const char *root,
     return APR_SUCCESS;
 }
 
-const ka_process *ka_processes_find(const apr_array_header_t *processes,
-                                    int pid)
+ka_process *ka_processes_find(const apr_array_header_t *processes, int pid)
 {
     ka_process wanted = {.pid = pid};
 

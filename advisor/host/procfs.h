@@ -69,6 +69,8 @@ typedef struct ka_process {
     int64_t start_us;  /* since the machine started */
     int64_t cpu_us;    /* user and system */
     int64_t rss_bytes; /* 0 for a kernel thread or a zombie */
+    struct ka_process_memory *memory; /* as it was read, once (memory.h); NULL:
+                                         not yet */
 } ka_process;
 
 /** Parses /proc/PID/stat.
@@ -89,8 +91,7 @@ apr_status_t ka_processes_read(apr_array_header_t **out, const char *root,
                                apr_pool_t *pool);
 
 /** Finds one by pid; NULL if it is not there. */
-const ka_process *ka_processes_find(const apr_array_header_t *processes,
-                                    int pid);
+ka_process *ka_processes_find(const apr_array_header_t *processes, int pid);
 
 /** The pid that a process has in its own name space, as it knows itself; the
  * one given if that is not told. */

@@ -129,7 +129,7 @@ def test_m17_no_leak_is_none(served):
     assert memory["trust"] == "high"
     assert memory["leak"]["measured"] is False
     report = advised(served)
-    assert "leak_bytes_per_request" not in report["server"]
+    assert report["server"]["leak_bytes_per_request"]["value"] == 0
     row = next(r for r in report["advice"]
                if r["directive"] == "MaxConnectionsPerChild")
     assert row["to"] == "0" and "No leak was measured" in row["because"]

@@ -234,6 +234,32 @@ static inline fixture *fixture_make(apr_pool_t *pool, bool full)
     return f;
 }
 
+/* To either side of every number a share of it; 10 to 20 workers. */
+static inline void fixture_intervals(fixture *f, double share)
+{
+    ka_intervals *of = apr_pcalloc(f->pool, sizeof(*of));
+    ka_mpm_answer *answer = f->report.answers;
+    size_t i;
+
+    of->timeouts =
+        apr_pcalloc(f->pool, FIXTURE_TIMEOUTS * sizeof(*of->timeouts));
+    answer->workers =
+        apr_pcalloc(f->pool, FIXTURE_TIMEOUTS * sizeof(*answer->workers));
+    for (i = 0; i < FIXTURE_TIMEOUTS; i++) {
+        const double n = (double)f->high[i].connections;
+        const double held = f->high[i].held_mean;
+
+        of->timeouts[i].connections =
+            (ka_interval){n * (1 - share), n * (1 + share)};
+        of->timeouts[i].held_mean =
+            (ka_interval){held * (1 - share), held * (1 + share)};
+        answer->workers[i] = (ka_interval){10, 20};
+    }
+    of->knee_us = (ka_interval){2e6, 5e6};
+    of->groups = KA_SAMPLE_GROUPS;
+    f->report.intervals = of;
+}
+
 /* The MPM is known, and the timeout and the workers change. */
 static inline fixture *fixture_prefork(apr_pool_t *pool)
 {

@@ -144,6 +144,54 @@ static void test_json__off_is_a_timeout_of_0_that_says_so(void **state)
     json_decref(root);
 }
 
+/* ---- intervals ------------------------------------------------------------ */
+
+static void expect_interval(const json_t *object, const char *key, double low,
+                            double high)
+{
+    const json_t *interval = at(object, key);
+
+    assert_near(json_number_value(at(interval, "low")), low, 1e-9);
+    assert_near(json_number_value(at(interval, "high")), high, 1e-9);
+    assert_near(json_number_value(at(interval, "level")), 0.9, 1e-9);
+}
+
+static void test_json__intervals_stand_beside_their_numbers(void **state)
+{
+    fixture *f = fixture_prefork(*state);
+    json_t *root, *timeout;
+
+    fixture_intervals(f, 0.2);
+    root = document(ka_render_json, f);
+    timeout = json_array_get(at(root, "timeouts"), 5);
+    expect_interval(timeout, "connections_ci",
+                    0.8 * (double)f->high[5].connections,
+                    1.2 * (double)f->high[5].connections);
+    expect_interval(timeout, "held_mean_ci", 0.8 * f->high[5].held_mean,
+                    1.2 * f->high[5].held_mean);
+    expect_interval(timeout, "workers_needed_ci", 10, 20);
+    expect_interval(at(root, "intervals"), "knee_s", 2, 5);
+    assert_int_equal(
+        json_integer_value(at(at(root, "intervals"), "visitor_groups")), 64);
+    json_decref(root);
+}
+
+static void test_json__without_intervals_they_are_null(void **state)
+{
+    fixture *f = fixture_prefork(*state);
+    json_t *root;
+
+    f->report.no_intervals = "it is a test";
+    root = document(ka_render_json, f);
+    assert_true(json_is_null(at(json_array_get(at(root, "timeouts"), 5),
+                                "connections_ci")));
+    assert_true(json_is_null(at(at(root, "intervals"), "level")));
+    assert_string_equal(
+        json_string_value(at(at(root, "intervals"), "why_not")),
+        "it is a test");
+    json_decref(root);
+}
+
 static void test_json__brackets_are_objects_in_order(void **state)
 {
     json_t *root = document(ka_render_json, fixture_unknown_mpm(*state));
@@ -338,6 +386,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         unit_test(test_json__golden),
+        unit_test(test_json__intervals_stand_beside_their_numbers),
+        unit_test(test_json__without_intervals_they_are_null),
         unit_test(test_json__has_every_key),
         unit_test(test_json__off_is_a_timeout_of_0_that_says_so),
         unit_test(test_json__brackets_are_objects_in_order),

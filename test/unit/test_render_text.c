@@ -119,6 +119,41 @@ static void test_text__what_if_keeps_the_rows_that_matter(void **state)
 }
 
 /* Numbers that are not finite come from an empty window: no crash, a mark. */
+/* ---- intervals ------------------------------------------------------------ */
+
+static void test_text__intervals_show_where_they_are_wide(void **state)
+{
+    ka_render_options brief = {.width = 200};
+    ka_render_options verbose = {.width = 120, .verbose = true};
+    fixture *f = fixture_prefork(*state);
+    const char *text;
+
+    fixture_intervals(f, 0.099);
+    text = fixture_render(ka_render_text, f, &brief);
+    assert_null(strstr(text, "+-"));
+    fixture_intervals(f, 0.2);
+    text = fixture_render(ka_render_text, f, &brief);
+    assert_non_null(strstr(text, "(90% intervals): now opened +-20.0%, held"));
+    assert_non_null(strstr(text, "proposed opened +-20.0%, held +-20.0%, "
+                                 "workers 10..20."));
+    fixture_intervals(f, 0.05);
+    text = fixture_render(ka_render_text, f, &verbose);
+    assert_non_null(strstr(text, "+-5.0%"));
+    assert_non_null(strstr(text, "10..20"));
+}
+
+static void test_text__verbose_says_why_there_are_none(void **state)
+{
+    ka_render_options verbose = {.width = 80, .verbose = true};
+    fixture *f = fixture_prefork(*state);
+
+    f->report.no_intervals = "it is a test";
+    assert_non_null(strstr(fixture_render(ka_render_text, f, &verbose),
+                           "No intervals: it is a test."));
+    assert_null(strstr(fixture_render(ka_render_text, f, NULL),
+                       "No intervals"));
+}
+
 static void test_text__marks_what_is_not_finite(void **state)
 {
     fixture *f = fixture_prefork(*state);
@@ -241,6 +276,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         unit_test(test_text__golden),
+        unit_test(test_text__intervals_show_where_they_are_wide),
+        unit_test(test_text__verbose_says_why_there_are_none),
         unit_test(test_text__fits_the_width),
         unit_test(test_text__survives_any_width),
         unit_test(test_text__is_ascii_without_color),

@@ -90,6 +90,8 @@ static void describe(ka_analysis *a, const ka_prom *prom, apr_pool_t *pool)
                                  .last_us = a->profile.last_us,
                                  .requests = a->profile.total.requests};
     a->report = (ka_report){.generated_us = apr_time_now(),
+                            .no_intervals = "Prometheus does not tell how "
+                                            "visitors and hours differ",
                             .version = KA_VERSION,
                             .source = &a->source,
                             .identity = ka_identity_name(KA_IDENTITY_LIVE),

@@ -1,0 +1,52 @@
+# Licensed under the Apache License, Version 2.0; see LICENSE.
+"""A round: one scenario against all MPMs and timeouts at the same time."""
+import collections
+import contextlib
+
+import measured
+import predicted
+import scenarios
+import served
+
+Plan = collections.namedtuple("Plan", "timeouts learn_s seconds seed")
+
+
+def servers_of(scenario, mpms, plan):
+    return [served.Served(mpm, t, scenario)
+            for mpm in mpms for t in plan.timeouts]
+
+
+def run_visitors(servers, script):
+    for server in servers:
+        server.wait_idle()
+    with served.priority("onlooker"):
+        onlooker = measured.Onlooker(servers)
+        onlooker.start()
+    try:
+        for server in servers:
+            server.play(script)
+        for server in servers:
+            server.finish()
+    finally:
+        onlooker.finish()
+    return onlooker
+
+
+def conclude(scenario, mpm, servers, onlooker, plan):
+    learned = next(s for s in servers if s.timeout_s == plan.learn_s)
+    return {"scenario": scenario.name, "mpm": mpm, "log": scenario.log,
+            "measured": [measured.measure(s, onlooker) for s in servers],
+            "predicted": predicted.predict(learned, plan.timeouts)}
+
+
+def play(scenario, mpms, plan):
+    """What was measured and predicted, for each MPM."""
+    script = scenarios.script_of(scenario, plan.seed, plan.seconds)
+    with contextlib.ExitStack() as stack:
+        servers = servers_of(scenario, mpms, plan)
+        for server in servers:
+            stack.enter_context(server)
+        onlooker = run_visitors(servers, script)
+        return [conclude(scenario, mpm,
+                         [s for s in servers if s.mpm == mpm], onlooker, plan)
+                for mpm in mpms]

@@ -2,13 +2,16 @@
 """A round: one scenario against all MPMs and timeouts at the same time."""
 import collections
 import contextlib
+import shutil
 
 import measured
 import predicted
 import scenarios
 import served
 
-Plan = collections.namedtuple("Plan", "timeouts learn_s seconds seed")
+# keep: a directory for segments and logs; or None
+Plan = collections.namedtuple("Plan", "timeouts learn_s seconds seed keep",
+                              defaults=(None,))
 
 
 def servers_of(scenario, mpms, plan):
@@ -32,7 +35,17 @@ def run_visitors(servers, script):
     return onlooker
 
 
+def keep_files(directory, scenario, server):
+    name = f"{scenario.name}-{server.mpm}-{server.timeout_s:g}"
+    directory.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(server.segment, directory / f"{name}.seg")
+    shutil.copyfile(server.access_log, directory / f"{name}.log")
+
+
 def conclude(scenario, mpm, servers, onlooker, plan):
+    if plan.keep:
+        for server in servers:
+            keep_files(plan.keep, scenario, server)
     learned = next(s for s in servers if s.timeout_s == plan.learn_s)
     return {"scenario": scenario.name, "mpm": mpm, "log": scenario.log,
             "measured": [measured.measure(s, onlooker) for s in servers],

@@ -8,7 +8,8 @@ and once from its access log, and predicts the others; what was measured there
 decides.  Exit status 1 if a budget is missed.
 
     truth.py [--scenarios NAME,...] [--mpms NAME,...] [--timeouts LIST]
-             [--learn S] [--seconds S] [--seed N] [--rounds FILE] [--write FILE]
+             [--learn S] [--seconds S] [--seed N] [--rounds FILE] [--keep DIR]
+             [--write FILE]
 """
 import argparse
 import json
@@ -43,8 +44,9 @@ def arguments():
                         help="that visitors arrive for")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rounds", type=pathlib.Path,
-                        help="keep all numbers here, as JSON; with no "
-                             "--scenarios: render them again")
+                        help="keep all numbers here, as JSON")
+    parser.add_argument("--keep", type=pathlib.Path,
+                        help="keep segments and access logs there")
     parser.add_argument("--write", type=pathlib.Path,
                         help="write the tables here, too")
     return parser.parse_args()
@@ -54,7 +56,8 @@ def main():
     args = arguments()
     plan = rounds.Plan(
         timeouts=[float(t) for t in args.timeouts.split(",")],
-        learn_s=args.learn, seconds=args.seconds, seed=args.seed)
+        learn_s=args.learn, seconds=args.seconds, seed=args.seed,
+        keep=args.keep)
     done = []
     for name in names(args.scenarios, SCENARIOS):
         for run in rounds.play(SCENARIOS[name], names(args.mpms, MPMS), plan):

@@ -174,6 +174,7 @@ static void add_part(sums *s, const ka_hist_part *part, int64_t timeout_us,
     s->opened += (double)part->opens + longer;
     s->covered += timeout_us <= limit_us ? requests : 0;
     if (timeout_us < 0) {
+        s->opened += (double)part->parted;
         s->timed_out += longer + count_from(&part->tail, 0) + cut;
         return;
     }
@@ -205,16 +206,51 @@ static sums sums_at(const ka_hist_traffic *t, int64_t timeout_us)
     return s;
 }
 
-/* Each part under its own T0: what is in force. */
-static sums sums_in_force(const ka_hist_traffic *t)
+/* Each part so long after its own T0; after_us 0: what is in force. */
+static sums sums_in_force(const ka_hist_traffic *t, int64_t after_us)
 {
     sums s = {0};
     size_t i;
 
     for (i = 0; i < t->part_n; i++) {
-        add_part(&s, &t->parts[i], t->parts[i].limit_us, &t->survival);
+        int64_t limit_us = t->parts[i].limit_us;
+
+        if (after_us > 0) {
+            limit_us = (limit_us > 0 ? limit_us : 0) + after_us;
+        }
+        add_part(&s, &t->parts[i], limit_us, &t->survival);
     }
     return s;
+}
+
+/* H(T + c) - H(T) at the timeouts in force. */
+static double unanswered_in_force(const ka_hist_traffic *t,
+                                  const sums *in_force)
+{
+    return sums_in_force(t, KA_LINGER_US).idle_us - in_force->idle_us;
+}
+
+/* H(T + c) - H(T). */
+static double unanswered_at(const ka_hist_traffic *t, const sums *s,
+                            int64_t timeout_us)
+{
+    int64_t wait_us = KA_LINGER_US;
+
+    if (timeout_us < 0 && t->linger_off_us > 0) {
+        wait_us = t->linger_off_us;
+    }
+    return sums_at(t, (timeout_us > 0 ? timeout_us : 0) + wait_us).idle_us -
+           s->idle_us;
+}
+
+/* Of those who leave a close unanswered. */
+static double lazy_at(const ka_hist_traffic *t, const sums *s,
+                      const sums *in_force, int64_t timeout_us)
+{
+    double now = unanswered_in_force(t, in_force);
+
+    return now > 0 ? unanswered_at(t, s, timeout_us) * t->lazy_us / now
+                   : t->lazy_us;
 }
 
 /* [M6]'s last term, in connection-microseconds: as measured, and l for each
@@ -223,19 +259,21 @@ static sums sums_in_force(const ka_hist_traffic *t)
 static double linger_at(const ka_hist_traffic *t, const sums *s,
                         const sums *in_force, int64_t timeout_us)
 {
+    double lazy_us =
+        t->lazy_us > 0 ? lazy_at(t, s, in_force, timeout_us) : 0;
     double closes = (double)t->server_closes;
     double more = timeout_us < 0 ? s->opened - closes
                                  : s->timed_out - in_force->timed_out;
 
     if (closes <= 0) {
-        return t->linger_us;
+        return lazy_us + t->linger_us;
     }
-    return fmax(0, t->linger_us + more * t->linger_us / closes);
+    return lazy_us + fmax(0, t->linger_us + more * t->linger_us / closes);
 }
 
 /* [M4] .. [M10] */
 static void evaluate(ka_outcome *out, const ka_hist_traffic *t, const sums *s,
-                     const sums *in_force, int64_t timeout_us)
+                     double linger_us, int64_t timeout_us)
 {
     double us = t->window_s * 1e6;
 
@@ -258,8 +296,7 @@ static void evaluate(ka_outcome *out, const ka_hist_traffic *t, const sums *s,
     out->handshakes_saved_per_s = (s->requests - s->opened) / t->window_s;
     out->idle_mean = s->idle_us / us;
     out->busy_mean = (t->busy_us + s->opened * t->accept_us) / us;
-    out->held_mean = out->busy_mean + out->idle_mean +
-                     linger_at(t, s, in_force, timeout_us) / us;
+    out->held_mean = out->busy_mean + out->idle_mean + linger_us / us;
     out->held_per_second = timeout_us < 0 ? 0 : s->timed_out / t->window_s;
 }
 
@@ -270,7 +307,7 @@ static apr_status_t evaluate_at(ka_outcome *out, const ka_hist_traffic *t,
     sums s = sums_at(t, timeout_us);
     apr_status_t rv;
 
-    evaluate(out, t, &s, in_force, timeout_us);
+    evaluate(out, t, &s, linger_at(t, &s, in_force, timeout_us), timeout_us);
     if (!(out->window_s > 0)) {
         return APR_SUCCESS;
     }
@@ -284,12 +321,13 @@ static apr_status_t evaluate_at(ka_outcome *out, const ka_hist_traffic *t,
 apr_status_t ka_histsweep(ka_outcome *out, const int64_t *timeouts, size_t n,
                           const ka_hist_traffic *traffic)
 {
-    sums in_force = sums_in_force(traffic);
+    sums in_force = sums_in_force(traffic, 0);
     apr_status_t rv = APR_SUCCESS;
     ka_outcome present;
     size_t i;
 
-    evaluate(&present, traffic, &in_force, &in_force, 0);
+    evaluate(&present, traffic, &in_force,
+             traffic->linger_us + traffic->lazy_us, 0);
     for (i = 0; i < n && !rv; i++) {
         if (timeouts[i] < (i ? timeouts[i - 1] : KA_TIMEOUT_OFF)) {
             return APR_EINVAL;

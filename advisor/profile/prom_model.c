@@ -198,6 +198,10 @@ void ka_prom_traffic_join(ka_hist_traffic *out,
         out->accept_us += t->accept_us * opens_of(t);
         opens += opens_of(t);
         out->linger_us += t->linger_us;
+        out->lazy_us += t->lazy_us;
+        if (t->linger_off_us > out->linger_off_us) {
+            out->linger_off_us = t->linger_off_us;
+        }
         out->server_closes += t->server_closes;
         out->window_s += t->window_s;
     }

@@ -2,6 +2,9 @@
 #include "histsweep.h"
 
 #include <math.h>
+#include <stdlib.h>
+
+#include "cover.h"
 
 /* Largest double that is a whole number and fits. */
 #define COUNT_MAX 9e15
@@ -134,6 +137,11 @@ void ka_hist_part_cut(ka_hist_part *part, uint64_t timed_out, int64_t slack_us)
         fold(&part->gap, part->limit_us, slack_us);
         fold(&part->tail, part->limit_us, slack_us);
     }
+}
+
+double ka_hist_part_waited(const ka_hist_part *part, int64_t us)
+{
+    return sum_capped(&part->gap, us, part->limit_us);
 }
 
 /* ---- beyond T0 ---------------------------------------------------------- */
@@ -300,21 +308,73 @@ static void evaluate(ka_outcome *out, const ka_hist_traffic *t, const sums *s,
     out->held_per_second = timeout_us < 0 ? 0 : s->timed_out / t->window_s;
 }
 
+/* Expected holders of each second, in force and at a timeout; NULL: they are
+ * not known. */
+typedef struct expected {
+    double *now, *to;
+} expected;
+
+static double waiting_mean(const ka_outcome *o)
+{
+    return fmax(0, o->held_mean - o->busy_mean);
+}
+
+static double linger_each(const ka_outcome *o)
+{
+    double us = (waiting_mean(o) - o->idle_mean) * o->window_s * 1e6;
+
+    return o->connections > 0 ? fmax(0, us) / (double)o->connections : 0;
+}
+
+/* What lies beyond T0 the seconds do not show. */
+static const ka_levels_expected *
+expect_at(ka_levels_expected *levels, const expected *e, const ka_outcome *out,
+          const ka_hist_traffic *t)
+{
+    if (e->now == NULL || !out->measured ||
+        ka_cover_held(e->to, t, out->timeout_us, linger_each(out),
+                      waiting_mean(out)) != APR_SUCCESS) {
+        return NULL;
+    }
+    *levels = (ka_levels_expected){.now = e->now, .to = e->to};
+    return levels;
+}
+
+static void expected_init(expected *e, const ka_hist_traffic *t,
+                         const ka_outcome *present)
+{
+    *e = (expected){0};
+    if (t->open.n == 0 || !t->open.requests || !(present->window_s > 0)) {
+        return;
+    }
+    e->now = malloc(t->open.n * sizeof(*e->now));
+    e->to = malloc(t->open.n * sizeof(*e->to));
+    if (e->now && e->to &&
+        ka_cover_held(e->now, t, KA_COVER_IN_FORCE, linger_each(present),
+                      waiting_mean(present)) == APR_SUCCESS) {
+        return;
+    }
+    free(e->now);
+    free(e->to);
+    *e = (expected){0};
+}
+
 static apr_status_t evaluate_at(ka_outcome *out, const ka_hist_traffic *t,
                                 const ka_outcome *present, const sums *in_force,
-                                int64_t timeout_us)
+                                const expected *e, int64_t timeout_us)
 {
     sums s = sums_at(t, timeout_us);
+    ka_levels_expected levels;
     apr_status_t rv;
 
     evaluate(out, t, &s, linger_at(t, &s, in_force, timeout_us), timeout_us);
     if (!(out->window_s > 0)) {
         return APR_SUCCESS;
     }
-    rv = ka_levels_held(&out->held, &t->open, present->held_mean,
-                        out->held_mean);
+    rv = ka_levels_held(&out->held, &t->open, expect_at(&levels, e, out, t),
+                        present->held_mean, out->held_mean);
     return rv ? rv
-              : ka_levels_held(&out->busy, &t->busy, present->busy_mean,
+              : ka_levels_held(&out->busy, &t->busy, NULL, present->busy_mean,
                                out->busy_mean);
 }
 
@@ -324,16 +384,20 @@ apr_status_t ka_histsweep(ka_outcome *out, const int64_t *timeouts, size_t n,
     sums in_force = sums_in_force(traffic, 0);
     apr_status_t rv = APR_SUCCESS;
     ka_outcome present;
+    expected e;
     size_t i;
 
     evaluate(&present, traffic, &in_force,
              traffic->linger_us + traffic->lazy_us, 0);
+    expected_init(&e, traffic, &present);
     for (i = 0; i < n && !rv; i++) {
-        if (timeouts[i] < (i ? timeouts[i - 1] : KA_TIMEOUT_OFF)) {
-            return APR_EINVAL;
-        }
-        rv = evaluate_at(&out[i], traffic, &present, &in_force, timeouts[i]);
+        rv = timeouts[i] < (i ? timeouts[i - 1] : KA_TIMEOUT_OFF)
+                 ? APR_EINVAL
+                 : evaluate_at(&out[i], traffic, &present, &in_force, &e,
+                               timeouts[i]);
     }
+    free(e.now);
+    free(e.to);
     return rv;
 }
 

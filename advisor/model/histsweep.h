@@ -76,6 +76,9 @@ void ka_hist_part_init(ka_hist_part *part);
  */
 void ka_hist_part_cut(ka_hist_part *part, uint64_t timed_out, int64_t slack_us);
 
+/** Sum of min(g, us) over a part's gaps. */
+double ka_hist_part_waited(const ka_hist_part *part, int64_t us);
+
 /**
  * Evaluates timeouts[n] (ascending; KA_TIMEOUT_OFF first if wanted).
  * @param out  out[n], in the same order; linger_bound_mean is 0, since

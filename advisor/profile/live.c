@@ -259,12 +259,20 @@ static void fill_levels(ka_hist_traffic *out, const ka_live *live,
     size_t n = live->narrowed ? 0 : live->history_n, i;
     uint32_t *open = apr_palloc(pool, (n + 1) * sizeof(*open));
     uint32_t *busy = apr_palloc(pool, (n + 1) * sizeof(*busy));
+    uint32_t *requests = apr_palloc(pool, (n + 1) * sizeof(*requests));
+    uint32_t *connections = apr_palloc(pool, (n + 1) * sizeof(*connections));
 
     for (i = 0; i < n; i++) {
         open[i] = live->history[i].open;
         busy[i] = live->history[i].busy;
+        requests[i] = live->history[i].requests;
+        connections[i] = live->history[i].connections;
     }
-    out->open = (ka_levels){.values = open, .at_least = busy, .n = n};
+    out->open = (ka_levels){.values = open,
+                            .at_least = busy,
+                            .requests = requests,
+                            .connections = connections,
+                            .n = n};
     out->busy = (ka_levels){.values = busy, .n = n};
 }
 

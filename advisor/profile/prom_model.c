@@ -80,6 +80,8 @@ void ka_prom_traffic(ka_hist_traffic *out, const ka_live *live,
 
     ka_live_traffic(out, live, pool);
     out->open.step_s = out->busy.step_s = step;
+    /* Steps are longer than idle times: they do not tell who waits. */
+    out->open.requests = out->open.connections = NULL;
     ka_prom_survival(&out->survival, &server->not_returned, pool);
 }
 

@@ -44,6 +44,7 @@ ListenBacklog 1024
 </VirtualHost>
 """
 
+CACHE = "SSLSessionCache shmcb:{root}/run/ssl(512000)\n"
 TLS = """
     SSLEngine on
     SSLCertificateFile "{root}/server.pem"
@@ -58,11 +59,11 @@ function handle(r)
 end
 """
 
-WORKERS_N = {"prefork": 320, "worker": 384, "event": 256}
+WORKERS_N = {"prefork": 400, "worker": 384, "event": 256}
 WORKERS = {
     # All there from the start: how fast httpd adds workers is another matter.
-    "prefork": "ServerLimit 320\nMaxRequestWorkers 320\nStartServers 320\n"
-               "MinSpareServers 1\nMaxSpareServers 320\n",
+    "prefork": "ServerLimit 400\nMaxRequestWorkers 400\nStartServers 400\n"
+               "MinSpareServers 1\nMaxSpareServers 400\n",
     # Few large children: event drops idle connections of one without a free
     # thread.
     "worker": "ServerLimit 3\nThreadLimit 128\nThreadsPerChild 128\n"
@@ -84,7 +85,7 @@ class Served(kastats_env.Httpd):
             ("ssl", "socache_shmcb") if scenario.tls else ())
         super().__init__(
             mpm, CONF % {"keep": keep, "tls": TLS if scenario.tls else "",
-                         "more": scenario.conf},
+                         "more": scenario.conf + (CACHE if scenario.tls else "")},
             modules, mpm_conf=WORKERS[mpm])
         self.timeout_s = timeout_s
         self.tls = scenario.tls

@@ -82,13 +82,6 @@ static double again_in(const ka_levels *levels, size_t second)
                        (double)levels->connections[second]);
 }
 
-/* What the second itself adds to its end. */
-static double own(const ka_levels *levels, const kernel *k, size_t second)
-{
-    return (double)levels->connections[second] * k->fresh[0] +
-           again_in(levels, second) * k->again[0];
-}
-
 static void spread(double *held, const ka_levels *levels, const kernel *k)
 {
     size_t i, j;
@@ -96,7 +89,7 @@ static void spread(double *held, const ka_levels *levels, const kernel *k)
     for (i = 0; i < levels->n; i++) {
         double fresh = levels->connections[i], again = again_in(levels, i);
 
-        for (j = 1; j < k->n && i + j < levels->n; j++) {
+        for (j = 0; j < k->n && i + j < levels->n; j++) {
             held[i + j] += fresh * k->fresh[j] + again * k->again[j];
         }
     }
@@ -118,13 +111,6 @@ static double sum_of(const ka_levels *levels, const kernel *k)
     return sum;
 }
 
-/* Those of the second itself are busy before they wait: somewhere between all
- * of both and whichever is more. */
-static double together(double busy, double own)
-{
-    return busy + own - fmin(busy, own) / 2;
-}
-
 static apr_status_t add_busy(double *held, const ka_levels *levels,
                              const kernel *k, double mean)
 {
@@ -136,8 +122,7 @@ static apr_status_t add_busy(double *held, const ka_levels *levels,
     }
     scale = mean * (double)levels->n / sum;
     for (i = 0; i < levels->n; i++) {
-        held[i] = held[i] * scale +
-                  together(levels->at_least[i], own(levels, k, i) * scale);
+        held[i] = levels->at_least[i] + held[i] * scale;
     }
     return APR_SUCCESS;
 }

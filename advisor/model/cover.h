@@ -19,8 +19,8 @@
  *
  * and over all x that adds up to N0 T + sum min(g, T), [M5] without clients
  * that close by themselves: the result is scaled to the mean that is known.
- * Those of the second itself are busy before they wait, so the second's maximum
- * has not all of the busy ones and of them: the lesser of both counts half.
+ * The busy ones of a second are added, as many as there were at most: too many
+ * where they are the same that wait at the second's end.
  */
 #ifndef KA_COVER_H
 #define KA_COVER_H

@@ -9,13 +9,14 @@ decides.  Exit status 1 if a budget is missed.
 
     truth.py [--scenarios NAME,...] [--mpms NAME,...] [--timeouts LIST]
              [--learn S] [--seconds S] [--seed N] [--rounds FILE] [--keep DIR]
-             [--write FILE]
+             [--again] [--write FILE]
 """
 import argparse
 import json
 import pathlib
 import sys
 
+import budgets
 import results
 import rounds
 from scenarios import SCENARIOS
@@ -40,16 +41,29 @@ def arguments():
     parser.add_argument("--timeouts", default=DEFAULT_TIMEOUTS,
                         help="seconds; 0: KeepAlive Off")
     parser.add_argument("--learn", type=float, default=5)
-    parser.add_argument("--seconds", type=int, default=60,
+    parser.add_argument("--seconds", type=int, default=45,
                         help="that visitors arrive for")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rounds", type=pathlib.Path,
-                        help="keep all numbers here, as JSON")
+                        help="keep all numbers there, as JSON")
+    parser.add_argument("--again", action="store_true",
+                        help="take the numbers from there, run nothing")
     parser.add_argument("--keep", type=pathlib.Path,
                         help="keep segments and access logs there")
     parser.add_argument("--write", type=pathlib.Path,
-                        help="write the tables here, too")
+                        help="write the tables there, too")
     return parser.parse_args()
+
+
+def run_all(args, plan):
+    done = []
+    for name in names(args.scenarios, SCENARIOS):
+        for run in rounds.play(SCENARIOS[name], names(args.mpms, MPMS), plan):
+            print(results.run_text(run, plan), flush=True)
+            done.append(run)
+        if args.rounds:
+            args.rounds.write_text(json.dumps(done, indent=1) + "\n")
+    return done
 
 
 def main():
@@ -58,18 +72,26 @@ def main():
         timeouts=[float(t) for t in args.timeouts.split(",")],
         learn_s=args.learn, seconds=args.seconds, seed=args.seed,
         keep=args.keep)
-    done = []
-    for name in names(args.scenarios, SCENARIOS):
-        for run in rounds.play(SCENARIOS[name], names(args.mpms, MPMS), plan):
-            print(results.run_text(run, plan), flush=True)
-            done.append(run)
-    if args.rounds:
-        args.rounds.write_text(json.dumps(done, indent=1) + "\n")
+    if args.again:
+        done = json.loads(args.rounds.read_text())
+    else:
+        done = run_all(args, plan)
     if args.write:
         args.write.write_text(results.document(done, plan))
-    missed = [m for run in done for m in results.missed(run, plan)]
-    print(f"{len(missed)} budgets missed")
-    return 1 if missed else 0
+    return verdict(done, plan)
+
+
+def verdict(done, plan):
+    """What is wrong, said; the exit status."""
+    missed = [(run, r) for run in done for r in budgets.missed(run, plan)]
+    apart = [text for run in done for text in budgets.disagreements(run)]
+    for run, r in missed:
+        print(f"budget missed: {run['scenario']}, {run['mpm']}, from the "
+              f"{r.source}: {r.quantity} at "
+              f"{results.timeout_text(r.timeout_s)}: {r.error:+.1%}")
+    for text in apart:
+        print(f"onlookers disagree: {text}")
+    return 1 if missed or apart else 0
 
 
 if __name__ == "__main__":

@@ -35,11 +35,27 @@ def run_visitors(servers, script):
     return onlooker
 
 
+# A run's files, as predicted.predict takes them: a Served, or what was kept.
+Files = collections.namedtuple("Files", "mpm timeout_s segment access_log")
+
+
+def kept(directory, scenario, mpm, timeout_s):
+    name = f"{scenario}-{mpm}-{timeout_s:g}"
+    return Files(mpm, timeout_s, directory / f"{name}.seg",
+                 directory / f"{name}.log")
+
+
 def keep_files(directory, scenario, server):
-    name = f"{scenario.name}-{server.mpm}-{server.timeout_s:g}"
+    to = kept(directory, scenario.name, server.mpm, server.timeout_s)
     directory.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(server.segment, directory / f"{name}.seg")
-    shutil.copyfile(server.access_log, directory / f"{name}.log")
+    shutil.copyfile(server.segment, to.segment)
+    shutil.copyfile(server.access_log, to.access_log)
+
+
+def predict_again(run, plan):
+    """The same run with predictions of this kaadvisor from the kept files."""
+    files = kept(plan.keep, run["scenario"], run["mpm"], plan.learn_s)
+    return dict(run, predicted=predicted.predict(files, plan.timeouts))
 
 
 def conclude(scenario, mpm, servers, onlooker, plan):

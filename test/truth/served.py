@@ -59,20 +59,19 @@ function handle(r)
 end
 """
 
-WORKERS_N = {"prefork": 400, "worker": 384, "event": 256}
-WORKERS = {
-    # All there from the start: how fast httpd adds workers is another matter.
-    "prefork": "ServerLimit 400\nMaxRequestWorkers 400\nStartServers 400\n"
-               "MinSpareServers 1\nMaxSpareServers 400\n",
-    # Few large children: event drops idle connections of one without a free
-    # thread.
-    "worker": "ServerLimit 3\nThreadLimit 128\nThreadsPerChild 128\n"
-              "MaxRequestWorkers 384\nStartServers 3\nMinSpareThreads 1\n"
-              "MaxSpareThreads 384\n",
-    "event": "ServerLimit 2\nThreadLimit 128\nThreadsPerChild 128\n"
-             "MaxRequestWorkers 256\nStartServers 2\nMinSpareThreads 1\n"
-             "MaxSpareThreads 256\n",
-}
+# All workers are there from the start: how fast httpd adds them is another
+# matter.  prefork has room for the most that a timeout holds here.
+PREFORK = ("ServerLimit {n}\nMaxRequestWorkers {n}\nStartServers {n}\n"
+           "MinSpareServers 1\nMaxSpareServers {n}\n")
+# Few large children: event drops idle connections of one that has no free
+# thread.
+THREADED = ("ServerLimit 3\nThreadLimit 128\nThreadsPerChild 128\n"
+            "MaxRequestWorkers {n}\nStartServers 3\nMinSpareThreads 1\n"
+            "MaxSpareThreads {n}\n")
+
+
+def workers_of(mpm, timeout_s):
+    return 384 if mpm != "prefork" else round(100 + 30 * timeout_s)
 
 
 # Hundreds of children do not all end within httpd's first second.
@@ -90,7 +89,10 @@ class Served(kastats_env.Httpd):
         super().__init__(
             mpm, CONF % {"keep": keep, "tls": TLS if scenario.tls else "",
                          "more": scenario.conf + (CACHE if scenario.tls else "")},
-            modules, mpm_conf=WORKERS[mpm], allowed=SLOW_STOP)
+            modules, allowed=SLOW_STOP)
+        self.workers = workers_of(mpm, timeout_s)
+        self.mpm_conf = (PREFORK if mpm == "prefork" else THREADED).format(
+            n=self.workers)
         self.timeout_s = timeout_s
         self.tls = scenario.tls
         self.visitors = None
@@ -114,7 +116,7 @@ class Served(kastats_env.Httpd):
     def wait_idle(self):
         """Until all workers are there."""
         kastats_env.wait_for(
-            lambda: self.status("IdleWorkers") >= WORKERS_N[self.mpm] - 1,
+            lambda: self.status("IdleWorkers") >= self.workers - 1,
             "all workers")
 
     def play(self, script):

@@ -14,6 +14,7 @@ decides.  Exit status 1 if a budget is missed.
 import argparse
 import json
 import pathlib
+import signal
 import sys
 
 import budgets
@@ -47,7 +48,8 @@ def arguments():
     parser.add_argument("--rounds", type=pathlib.Path,
                         help="keep all numbers there, as JSON")
     parser.add_argument("--again", action="store_true",
-                        help="take the numbers from there, run nothing")
+                        help="measured numbers from there; predict again from "
+                             "what --keep kept, if that is given")
     parser.add_argument("--keep", type=pathlib.Path,
                         help="keep segments and access logs there")
     parser.add_argument("--write", type=pathlib.Path,
@@ -68,12 +70,15 @@ def run_all(args, plan):
 
 def main():
     args = arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # ends servers, too
     plan = rounds.Plan(
         timeouts=[float(t) for t in args.timeouts.split(",")],
         learn_s=args.learn, seconds=args.seconds, seed=args.seed,
         keep=args.keep)
     if args.again:
         done = json.loads(args.rounds.read_text())
+        done = [rounds.predict_again(r, plan) for r in done] \
+            if args.keep else done
     else:
         done = run_all(args, plan)
     if args.write:

@@ -8,10 +8,10 @@ BUDGET = {"mean": (0.01, 0.03), "p999": (0.05, 0.10), "peak": (0.05, 0.10),
           "opened": (0.01, 0.03)}
 # Clients that leave the server's close unanswered, from the segment.
 BUDGET_LAZY = dict(BUDGET, mean=(0.03, 0.03))
-# What is no error.  Whole workers cannot be told better than to one of them;
-# a log shows nothing of what a worker does before a first request and after
-# the last response: some 0.3 ms a connection.
-FLOOR = {"mean": 0.05, "p999": 1.0, "peak": 1.0, "opened": 1.0}
+# What is no error: two runs of one script differ by as much.  And a log shows
+# nothing of what a worker does before a first request and after the last
+# response: some 0.3 ms a connection.
+FLOOR = {"mean": 0.05, "p999": 2.0, "peak": 2.0, "opened": 1.0}
 
 Row = collections.namedtuple(
     "Row", "source quantity timeout_s predicted measured error formula "
@@ -115,8 +115,8 @@ def missed(run, plan):
 
 
 def disagreements(run):
-    """Where an onlooker saw another mean than mod_kastats: a tenth of a second
-    between its looks makes up for the little that is allowed."""
+    """Where an onlooker saw another mean than mod_kastats: half a second between
+    looks makes up for the little that is allowed."""
     for m in run["measured"]:
         held = m["held"]["mean"]
         seen = {"socket table": m["sockets"]}

@@ -7,8 +7,8 @@ import time
 
 import served
 
-EVERY_S = 0.1
-SCOREBOARD_EVERY = 5  # of these
+EVERY_S = 0.2
+SCOREBOARD_EVERY = 3  # of these
 
 
 def steps_of(spans):

@@ -94,14 +94,15 @@ compare what it printed with what the other servers did.
 mod_kastats lists each one. That is a worker on prefork and worker, an open
 connection on event. The window is that of the requests, first to last; the mean
 counts all held time, p99.9 and the peak are those of time within the window.
-Three others look on: the kernel's socket table (ten times a second), the
-scoreboard (mod_status, twice a second; on event it shows busy threads only) and
+Three others look on: the kernel's socket table (five times a second), the
+scoreboard (mod_status, every 0.6 s; on event it shows busy threads only) and
 the visitors (who count from connect: deferred accept makes that longer, and
 those of `lazy` wait longer than httpd). A run whose onlookers disagree fails.
 
 **Budgets** (relative, at or below the timeout learned from / above it): mean
 1 % / 3 %, p99.9 and peak 5 % / 10 %, opened 1 % / 3 %; `lazy` from the segment:
-mean 3 %. No error: 0.05 in a mean, one worker in p99.9 and peak.
+mean 3 %. No error: 0.05 in a mean, two in p99.9 and peak: two runs of one
+script differ by as much.
 *Italic*: misses, for a reason below. **Bold**: misses. (In brackets): a log does
 not show it: how clients close, and what they leave unanswered.
 

@@ -133,11 +133,11 @@ def slow(script, seconds):
 
 
 def bursts(script, seconds):
-    """A campaign each ten seconds: 25 visitors within one, over few others."""
+    """A campaign each ten seconds: 12 visitors within one, over few others."""
     dice = script.dice
     times = list(arrivals(dice, 1.0, seconds))
     for begin in range(3, int(seconds), 10):
-        times += [begin + dice.random() for _ in range(25)]
+        times += [begin + dice.random() for _ in range(12)]
     for at in sorted(times):
         script.session(at)
         browse(script)
@@ -164,7 +164,7 @@ SCENARIOS = {s.name: s for s in (
              "their next use", lazy, log=("opened",)),
     Scenario("slow", "slow readers and slow handlers", slow,
              conf=SMALL_BUFFERS),
-    Scenario("bursts", "25 visitors within a second, each ten seconds",
+    Scenario("bursts", "12 visitors within a second, each ten seconds",
              bursts),
     Scenario("hints", "half of the pages come with a connection that sends "
              "nothing", hints),

@@ -37,6 +37,8 @@ ListenBacklog 1024
 <VirtualHost 127.0.0.1:{port}>
     ServerName localhost
     LuaMapHandler ^/sleep {root}/sleep.lua
+    LuaScope thread
+    LuaCodeCache forever
     CustomLog "{root}/access.log" kastats
     MaxKeepAliveRequests 0
     %(keep)s

@@ -9,6 +9,10 @@ import predicted
 import scenarios
 import served
 
+# Each server's visitors come so long after those of the one before: the same
+# burst must not meet all servers in the same moment.
+APART_S = 0.37
+
 # keep: a directory for segments and logs; or None
 Plan = collections.namedtuple("Plan", "timeouts learn_s seconds seed keep",
                               defaults=(None,))
@@ -26,8 +30,8 @@ def run_visitors(servers, script):
         onlooker = measured.Onlooker(servers)
         onlooker.start()
     try:
-        for server in servers:
-            server.play(script)
+        for i, server in enumerate(servers):
+            server.play(script, i * APART_S)
         for server in servers:
             server.finish()
     finally:

@@ -121,13 +121,14 @@ class Served(kastats_env.Httpd):
             lambda: self.status("IdleWorkers") >= self.workers - 1,
             "all workers")
 
-    def play(self, script):
+    def play(self, script, delay_s=0):
         (self.root / "script").write_text(script)
         with (self.root / "visitors.out").open("w") as out, \
                 priority("visitors"):
             self.visitors = subprocess.Popen(
                 [VISITORS, str(self.port), "tls" if self.tls else "plain",
-                 str(PATIENCE), self.root / "script"], stdout=out,
+                 str(PATIENCE), str(round(delay_s * 1e6)),
+                 self.root / "script"], stdout=out,
                 stderr=subprocess.PIPE, text=True)
 
     def finish(self):

@@ -1,8 +1,9 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE.
  *
- *   visitors PORT plain|tls SECONDS SCRIPT
+ *   visitors PORT plain|tls SECONDS DELAY SCRIPT
  *
- * Plays a script against 127.0.0.1:PORT, gives up after SECONDS.  stdout: a
+ * Plays a script against 127.0.0.1:PORT from DELAY us on, gives up after
+ * SECONDS.  stdout: a
  * line for each connection that was opened,
  *
  *   connection ADDRESS PORT OPENED SERVER_CLOSED CLOSED REQUESTS
@@ -23,9 +24,8 @@
 
 enum { EVENTS = 256 };
 
-static void begin_all(world *w)
+static void begin_all(world *w, int64_t origin_us)
 {
-    int64_t origin_us = now_us();
     size_t i;
 
     for (i = 0; i < w->script.session_n; i++) {
@@ -96,14 +96,15 @@ int main(int argc, char **argv)
     world w = {0};
     bool all;
 
-    if (argc != 5 || atoi(argv[1]) <= 0 || atoi(argv[3]) <= 0) {
-        fprintf(stderr, "usage: visitors PORT plain|tls SECONDS SCRIPT\n");
+    if (argc != 6 || atoi(argv[1]) <= 0 || atoi(argv[3]) <= 0) {
+        fprintf(stderr,
+                "usage: visitors PORT plain|tls SECONDS DELAY SCRIPT\n");
         return 2;
     }
-    if (!script_read(&w.script, argv[4]) || !prepare(&w, argv[1], argv[2])) {
+    if (!script_read(&w.script, argv[5]) || !prepare(&w, argv[1], argv[2])) {
         return 1;
     }
-    begin_all(&w);
+    begin_all(&w, now_us() + atoi(argv[4]));
     all = play(&w, now_us() + (int64_t)atoi(argv[3]) * 1000000);
     if (!all) {
         fprintf(stderr, "visitors: %zu visitors and connections are left\n",

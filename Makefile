@@ -4,6 +4,7 @@
 #   make deps       install needs    make check-asan  unit tests, sanitized
 #                   (DEPS_MORE=1: and the peers of all tests)
 #   make demo       the main job     make bench       speed, as ratios
+#   make truth      predictions against a measured httpd
 #   make install    DESTDIR, PREFIX  make fuzz        bounded fuzzing
 
 BUILD  ?= build
@@ -16,7 +17,7 @@ VERSION := 0.1.0
 # ---- what must be there: command or file -> Debian package ------------------
 DEPS := gcc make pkg-config apache2-bin apache2-dev libapr1-dev \
         libaprutil1-dev libarchive-dev libjansson-dev \
-        libcurl4-openssl-dev libcmocka-dev \
+        libcurl4-openssl-dev libssl-dev libcmocka-dev \
         python3-pytest nghttp2-client bzip2 xz-utils zstd patch
 # Peers of some tests, which else skip and say so: DEPS_MORE=1 asks for them.
 MORE := prometheus python3-prometheus-client chromium chromium-driver \
@@ -54,6 +55,7 @@ ADV_SRC  := $(wildcard advisor/*.c advisor/*/*.c)
 UNIT_SRC := $(wildcard test/unit/test_*.c)
 KASTATS_SRC := $(wildcard modules/kastats/*.c)
 KAPOLICY_SRC := $(wildcard modules/kapolicy/*.c)
+TRUTH_SRC := $(wildcard test/truth/*.c)
 
 CORE_OBJ := $(CORE_SRC:%.c=$(BUILD)/%.o)
 ADV_OBJ  := $(ADV_SRC:%.c=$(BUILD)/%.o)
@@ -61,10 +63,12 @@ LIB_OBJ  := $(CORE_OBJ) $(filter-out $(BUILD)/advisor/main.o,$(ADV_OBJ))
 UNIT_BIN := $(UNIT_SRC:%.c=$(BUILD)/%)
 KASTATS_OBJ := $(KASTATS_SRC:%.c=$(BUILD)/%.o)
 KAPOLICY_OBJ := $(KAPOLICY_SRC:%.c=$(BUILD)/%.o)
+TRUTH_OBJ := $(TRUTH_SRC:%.c=$(BUILD)/%.o)
+VISITORS := $(BUILD)/test/truth/visitors
 MODULES  := $(BUILD)/mod_kastats.so $(BUILD)/mod_kapolicy.so
 
 .PHONY: all unit deps demo check check-unit check-e2e check-asan check-load \
-        bench bench-connections races fuzz install uninstall clean
+        bench bench-connections races truth fuzz install uninstall clean
 .SECONDARY:
 
 all: $(BUILD)/kaadvisor $(MODULES)
@@ -117,6 +121,16 @@ $(BUILD)/test/unit/test_%: $(BUILD)/test/unit/test_%.o $(BUILD)/libka.a
 	$(call SAY,LD)
 	$(Q)$(CC) $(SANFLAGS) -o $@ $^ $(APR_LIBS) $(ADV_LIBS) -lcmocka
 
+# The visitors that predictions are measured with: neither core nor advisor.
+$(BUILD)/test/truth/%.o: test/truth/%.c
+	@mkdir -p $(@D)
+	$(call SAY,CC)
+	$(Q)$(CC) $(BASE_CFLAGS) -c -o $@ $<
+
+$(VISITORS): $(TRUTH_OBJ)
+	$(call SAY,LD)
+	$(Q)$(CC) $(SANFLAGS) -o $@ $^ -lssl -lcrypto
+
 # ---- targets ----------------------------------------------------------------
 deps:
 	@missing="$(strip $(DEPS_MISSING))"; \
@@ -144,10 +158,10 @@ check-unit: $(UNIT_BIN)
 
 # Two runs side by side: tests of a server wait most of the time, those of the
 # command compute.  With --last-failed a run may have nothing to do (status 5).
-E2E_SERVER  = $(sort $(wildcard test/e2e/test_[146]*.py))
+E2E_SERVER  = $(sort $(wildcard test/e2e/test_[1456]*.py))
 E2E_COMMAND = $(filter-out $(E2E_SERVER),$(sort $(wildcard test/e2e/test_*.py)))
 
-check-e2e: all
+check-e2e: all $(VISITORS)
 	@run() { \
 	    name=$$1; shift; \
 	    KA_BUILD=$(BUILD) $(PYTHON) -B -m pytest -q $(E2E) \
@@ -188,6 +202,12 @@ bench-connections: deps
 races: deps
 	@KA_BUILD=$(BUILD) $(PYTHON) -B test/bench/races.py \
 	    --build $(abspath $(BUILD))/tsan
+
+# Predictions against a measured httpd: a quarter of an hour; writes the tables.
+truth: deps
+	@$(MAKE) --no-print-directory $(JOBS) all $(VISITORS)
+	@KA_BUILD=$(BUILD) $(PYTHON) -B test/truth/truth.py \
+	    --write test/truth/RESULTS.md --rounds $(BUILD)/truth.json
 
 # 10,000 mixed connections under each MPM: sums equal the clients' own.
 check-load: deps
@@ -257,4 +277,5 @@ clean:
 	rm -rf $(BUILD)
 
 -include $(CORE_OBJ:.o=.d) $(ADV_OBJ:.o=.d) $(UNIT_BIN:=.d) \
-         $(KASTATS_OBJ:.o=.d) $(KAPOLICY_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d)
+         $(KASTATS_OBJ:.o=.d) $(KAPOLICY_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d) \
+         $(TRUTH_OBJ:.o=.d)

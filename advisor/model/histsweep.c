@@ -2,6 +2,9 @@
 #include "histsweep.h"
 
 #include <math.h>
+#include <stdlib.h>
+
+#include "cover.h"
 
 /* Largest double that is a whole number and fits. */
 #define COUNT_MAX 9e15
@@ -136,6 +139,11 @@ void ka_hist_part_cut(ka_hist_part *part, uint64_t timed_out, int64_t slack_us)
     }
 }
 
+double ka_hist_part_waited(const ka_hist_part *part, int64_t us)
+{
+    return sum_capped(&part->gap, us, part->limit_us);
+}
+
 /* ---- beyond T0 ---------------------------------------------------------- */
 
 /* Of idle times longer than T0, the share longer than T0 + over_us, and how
@@ -174,6 +182,7 @@ static void add_part(sums *s, const ka_hist_part *part, int64_t timeout_us,
     s->opened += (double)part->opens + longer;
     s->covered += timeout_us <= limit_us ? requests : 0;
     if (timeout_us < 0) {
+        s->opened += (double)part->parted;
         s->timed_out += longer + count_from(&part->tail, 0) + cut;
         return;
     }
@@ -205,16 +214,51 @@ static sums sums_at(const ka_hist_traffic *t, int64_t timeout_us)
     return s;
 }
 
-/* Each part under its own T0: what is in force. */
-static sums sums_in_force(const ka_hist_traffic *t)
+/* Each part so long after its own T0; after_us 0: what is in force. */
+static sums sums_in_force(const ka_hist_traffic *t, int64_t after_us)
 {
     sums s = {0};
     size_t i;
 
     for (i = 0; i < t->part_n; i++) {
-        add_part(&s, &t->parts[i], t->parts[i].limit_us, &t->survival);
+        int64_t limit_us = t->parts[i].limit_us;
+
+        if (after_us > 0) {
+            limit_us = (limit_us > 0 ? limit_us : 0) + after_us;
+        }
+        add_part(&s, &t->parts[i], limit_us, &t->survival);
     }
     return s;
+}
+
+/* H(T + c) - H(T) at the timeouts in force. */
+static double unanswered_in_force(const ka_hist_traffic *t,
+                                  const sums *in_force)
+{
+    return sums_in_force(t, KA_LINGER_US).idle_us - in_force->idle_us;
+}
+
+/* H(T + c) - H(T). */
+static double unanswered_at(const ka_hist_traffic *t, const sums *s,
+                            int64_t timeout_us)
+{
+    int64_t wait_us = KA_LINGER_US;
+
+    if (timeout_us < 0 && t->linger_off_us > 0) {
+        wait_us = t->linger_off_us;
+    }
+    return sums_at(t, (timeout_us > 0 ? timeout_us : 0) + wait_us).idle_us -
+           s->idle_us;
+}
+
+/* Of those who leave a close unanswered. */
+static double lazy_at(const ka_hist_traffic *t, const sums *s,
+                      const sums *in_force, int64_t timeout_us)
+{
+    double now = unanswered_in_force(t, in_force);
+
+    return now > 0 ? unanswered_at(t, s, timeout_us) * t->lazy_us / now
+                   : t->lazy_us;
 }
 
 /* [M6]'s last term, in connection-microseconds: as measured, and l for each
@@ -223,19 +267,21 @@ static sums sums_in_force(const ka_hist_traffic *t)
 static double linger_at(const ka_hist_traffic *t, const sums *s,
                         const sums *in_force, int64_t timeout_us)
 {
+    double lazy_us =
+        t->lazy_us > 0 ? lazy_at(t, s, in_force, timeout_us) : 0;
     double closes = (double)t->server_closes;
     double more = timeout_us < 0 ? s->opened - closes
                                  : s->timed_out - in_force->timed_out;
 
     if (closes <= 0) {
-        return t->linger_us;
+        return lazy_us + t->linger_us;
     }
-    return fmax(0, t->linger_us + more * t->linger_us / closes);
+    return lazy_us + fmax(0, t->linger_us + more * t->linger_us / closes);
 }
 
 /* [M4] .. [M10] */
 static void evaluate(ka_outcome *out, const ka_hist_traffic *t, const sums *s,
-                     const sums *in_force, int64_t timeout_us)
+                     double linger_us, int64_t timeout_us)
 {
     double us = t->window_s * 1e6;
 
@@ -258,44 +304,100 @@ static void evaluate(ka_outcome *out, const ka_hist_traffic *t, const sums *s,
     out->handshakes_saved_per_s = (s->requests - s->opened) / t->window_s;
     out->idle_mean = s->idle_us / us;
     out->busy_mean = (t->busy_us + s->opened * t->accept_us) / us;
-    out->held_mean = out->busy_mean + out->idle_mean +
-                     linger_at(t, s, in_force, timeout_us) / us;
+    out->held_mean = out->busy_mean + out->idle_mean + linger_us / us;
     out->held_per_second = timeout_us < 0 ? 0 : s->timed_out / t->window_s;
+}
+
+/* Expected holders of each second, in force and at a timeout; NULL: they are
+ * not known. */
+typedef struct expected {
+    double *now, *to;
+} expected;
+
+static double waiting_mean(const ka_outcome *o)
+{
+    return fmax(0, o->held_mean - o->busy_mean);
+}
+
+static double linger_each(const ka_outcome *o)
+{
+    double us = (waiting_mean(o) - o->idle_mean) * o->window_s * 1e6;
+
+    return o->connections > 0 ? fmax(0, us) / (double)o->connections : 0;
+}
+
+/* What lies beyond T0 the seconds do not show. */
+static const ka_levels_expected *
+expect_at(ka_levels_expected *levels, const expected *e, const ka_outcome *out,
+          const ka_hist_traffic *t)
+{
+    if (e->now == NULL || !out->measured ||
+        ka_cover_held(e->to, t, out->timeout_us, linger_each(out),
+                      waiting_mean(out)) != APR_SUCCESS) {
+        return NULL;
+    }
+    *levels = (ka_levels_expected){.now = e->now, .to = e->to};
+    return levels;
+}
+
+static void expected_init(expected *e, const ka_hist_traffic *t,
+                         const ka_outcome *present)
+{
+    *e = (expected){0};
+    if (t->open.n == 0 || !t->open.requests || !(present->window_s > 0)) {
+        return;
+    }
+    e->now = malloc(t->open.n * sizeof(*e->now));
+    e->to = malloc(t->open.n * sizeof(*e->to));
+    if (e->now && e->to &&
+        ka_cover_held(e->now, t, KA_COVER_IN_FORCE, linger_each(present),
+                      waiting_mean(present)) == APR_SUCCESS) {
+        return;
+    }
+    free(e->now);
+    free(e->to);
+    *e = (expected){0};
 }
 
 static apr_status_t evaluate_at(ka_outcome *out, const ka_hist_traffic *t,
                                 const ka_outcome *present, const sums *in_force,
-                                int64_t timeout_us)
+                                const expected *e, int64_t timeout_us)
 {
     sums s = sums_at(t, timeout_us);
+    ka_levels_expected levels;
     apr_status_t rv;
 
-    evaluate(out, t, &s, in_force, timeout_us);
+    evaluate(out, t, &s, linger_at(t, &s, in_force, timeout_us), timeout_us);
     if (!(out->window_s > 0)) {
         return APR_SUCCESS;
     }
-    rv = ka_levels_held(&out->held, &t->open, present->held_mean,
-                        out->held_mean);
+    rv = ka_levels_held(&out->held, &t->open, expect_at(&levels, e, out, t),
+                        present->held_mean, out->held_mean);
     return rv ? rv
-              : ka_levels_held(&out->busy, &t->busy, present->busy_mean,
+              : ka_levels_held(&out->busy, &t->busy, NULL, present->busy_mean,
                                out->busy_mean);
 }
 
 apr_status_t ka_histsweep(ka_outcome *out, const int64_t *timeouts, size_t n,
                           const ka_hist_traffic *traffic)
 {
-    sums in_force = sums_in_force(traffic);
+    sums in_force = sums_in_force(traffic, 0);
     apr_status_t rv = APR_SUCCESS;
     ka_outcome present;
+    expected e;
     size_t i;
 
-    evaluate(&present, traffic, &in_force, &in_force, 0);
+    evaluate(&present, traffic, &in_force,
+             traffic->linger_us + traffic->lazy_us, 0);
+    expected_init(&e, traffic, &present);
     for (i = 0; i < n && !rv; i++) {
-        if (timeouts[i] < (i ? timeouts[i - 1] : KA_TIMEOUT_OFF)) {
-            return APR_EINVAL;
-        }
-        rv = evaluate_at(&out[i], traffic, &present, &in_force, timeouts[i]);
+        rv = timeouts[i] < (i ? timeouts[i - 1] : KA_TIMEOUT_OFF)
+                 ? APR_EINVAL
+                 : evaluate_at(&out[i], traffic, &present, &in_force, &e,
+                               timeouts[i]);
     }
+    free(e.now);
+    free(e.to);
     return rv;
 }
 

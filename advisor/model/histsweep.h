@@ -14,8 +14,13 @@
  *     seconds at T0, scaled for other T as levels.h says.
  *
  * Unlike a log they show the accept term a of [M6], and lingering closes: at
- * T0 just as measured, elsewhere by l, their mean for a close that the server
- * began.
+ * T0 just as measured, elsewhere
+ *   - those that clients answered, by their mean for a close that the server
+ *     began;
+ *   - those that clients left unanswered until they next looked: for a wait of
+ *     length x that T cuts off that is min(c, x - T), c being how long httpd
+ *     waits for the answer.  Over all waits x it adds up to H(T + c) - H(T),
+ *     of which a share lambda, measured at T0, belongs to such clients.
  */
 #ifndef KA_HISTSWEEP_H
 #define KA_HISTSWEEP_H
@@ -29,12 +34,18 @@
 /* A timeout counts as measured if T0 covers it for this share of requests. */
 #define KA_HIST_MEASURED_SHARE 0.99
 
+/* How long httpd waits for the answer to its close: all MPMs after an idle
+ * time, and after a response all but event, which waits longer. */
+#define KA_LINGER_US INT64_C(2000000)
+#define KA_LINGER_ASYNC_US INT64_C(30000000)
+
 /* The traffic under one T0: a vhost's. */
 typedef struct ka_hist_part {
     ka_hist gap;      /* us: idle times that ended with a request */
     ka_hist tail;     /* us: those that ended with the client's close */
     uint64_t opens;   /* requests that opened a connection */
     uint64_t joined;  /* requests without an idle time before: pipelined */
+    uint64_t parted;  /* of them, HTTP/1: with KeepAlive Off each opens one */
     uint64_t cut;     /* idle times that only are known to exceed T0: it, or
                          KeepAlive Off, ended the connection */
     int64_t limit_us; /* T0, or KA_TIMEOUT_OFF */
@@ -45,7 +56,9 @@ typedef struct ka_hist_traffic {
     size_t part_n;
     double busy_us;         /* S */
     double accept_us;       /* a: mean from accept to first request */
-    double linger_us;       /* all lingering closes together */
+    double linger_us;       /* lingering closes that were answered, together */
+    double lazy_us;         /* those left unanswered: what httpd waited */
+    int64_t linger_off_us;  /* c with KeepAlive Off; 0: KA_LINGER_US */
     uint64_t server_closes; /* closes that the server began: with T0's */
     double window_s;        /* W */
     ka_survival survival;
@@ -62,6 +75,9 @@ void ka_hist_part_init(ka_hist_part *part);
  * longest tails are moved to `cut`.
  */
 void ka_hist_part_cut(ka_hist_part *part, uint64_t timed_out, int64_t slack_us);
+
+/** Sum of min(g, us) over a part's gaps. */
+double ka_hist_part_waited(const ka_hist_part *part, int64_t us);
 
 /**
  * Evaluates timeouts[n] (ascending; KA_TIMEOUT_OFF first if wanted).

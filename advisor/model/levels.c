@@ -10,6 +10,7 @@
 /* Load changes over minutes; bursts of visitors are shorter.  Of 20 s to two
  * minutes this fits traces best. */
 #define AROUND_S 120
+#define AROUND 2
 /* Shares of time above p99 and p99.9. */
 #define P99_PARTS 100
 #define P999_PARTS 1000
@@ -20,6 +21,7 @@ typedef struct moments {
 
 typedef struct tally {
     const ka_levels *levels;
+    const ka_levels_expected *expected;
     double ratio;     /* of means, wanted / present */
     double bias;      /* time-weighted mean / mean of maxima, <= 1 */
     double *around;   /* around[n]: mean level about each second */
@@ -82,6 +84,43 @@ static void fill_around(double *around, const ka_levels *levels)
     }
 }
 
+static double by_ratio(const tally *t, size_t second, double value)
+{
+    return t->around[second] * t->ratio +
+           (value - t->around[second]) * sqrt(t->ratio);
+}
+
+/* What was seen beyond the expected. */
+static double beyond_at(const tally *t, size_t second)
+{
+    return level_of(t->levels->values[second]) - t->expected->now[second];
+}
+
+/* The same of the seconds around. */
+static double beyond_around(const tally *t, size_t second)
+{
+    size_t from = second > AROUND ? second - AROUND : 0, i;
+    size_t to = second + AROUND + 1;
+    double sum = 0;
+
+    to = to < t->levels->n ? to : t->levels->n;
+    for (i = from; i < to; i++) {
+        sum += beyond_at(t, i);
+    }
+    return sum / (double)(to - from);
+}
+
+static double by_expected(const tally *t, size_t second, double busy)
+{
+    double now = t->expected->now[second] - busy;
+    double to = t->expected->to[second] - busy;
+    double around = beyond_around(t, second);
+    double ratio = now > 0 && to > 0 ? to / now : 0;
+
+    return busy + to + around * sqrt(ratio) +
+           (beyond_at(t, second) - around) * ratio;
+}
+
 /* The level of one second at the wanted mean. */
 static uint32_t scaled(const tally *t, size_t second)
 {
@@ -89,10 +128,10 @@ static uint32_t scaled(const tally *t, size_t second)
     double least =
         t->levels->at_least ? level_of(t->levels->at_least[second]) : 0;
 
-    value = t->around[second] * t->ratio +
-            (value - t->around[second]) * sqrt(t->ratio);
+    value = t->expected ? by_expected(t, second, least)
+                    : by_ratio(t, second, value);
     value = round(fmax(value, least));
-    return value < (double)t->most ? (uint32_t)value : (uint32_t)t->most;
+    return value < KA_LEVEL_MAX ? (uint32_t)value : KA_LEVEL_MAX;
 }
 
 /* Ends of periods: a last one of less than half is merged. */
@@ -133,15 +172,23 @@ static double size_periods(const tally *t)
     return workers;
 }
 
-static void scale(tally *t)
+static apr_status_t scale(tally *t)
 {
     size_t i;
 
     fill_around(t->around, t->levels);
     for (i = 0; i < t->levels->n; i++) {
         t->scaled[i] = scaled(t, i);
+    }
+    t->most = (size_t)most_in(t->scaled, t->levels->n);
+    t->counts = calloc(t->most + 1, sizeof(*t->counts));
+    if (t->counts == NULL) {
+        return APR_ENOMEM;
+    }
+    for (i = 0; i < t->levels->n; i++) {
         t->counts[t->scaled[i]]++;
     }
+    return APR_SUCCESS;
 }
 
 /* The smallest level that all but 1/parts of the seconds stay within. */
@@ -156,32 +203,6 @@ static double quantile_but(const tally *t, size_t parts)
         }
     }
     return (double)level;
-}
-
-static double peak_of(const tally *t)
-{
-    size_t level = t->most;
-
-    while (level > 0 && t->counts[level] == 0) {
-        level--;
-    }
-    return (double)level;
-}
-
-/* Nothing can be scaled to more: the largest value, and all of the mean. */
-static size_t most_of(const ka_levels *levels, double ratio)
-{
-    double most = 0;
-    size_t i;
-
-    for (i = 0; i < levels->n; i++) {
-        most = fmax(most, level_of(levels->values[i]));
-        if (levels->at_least) {
-            most = fmax(most, level_of(levels->at_least[i]));
-        }
-    }
-    most = ceil(most * fmax(1, ratio)) + 1;
-    return most < KA_LEVEL_MAX ? (size_t)most : KA_LEVEL_MAX;
 }
 
 static void assume(ka_held *out, double mean)
@@ -204,13 +225,14 @@ static void summarize(ka_held *out, const tally *t)
     out->workers = size_periods(t);
     out->p99 = quantile_but(t, P99_PARTS);
     out->p999 = quantile_but(t, P999_PARTS);
-    out->peak = peak_of(t);
+    out->peak = (double)t->most;
 }
 
 apr_status_t ka_levels_held(ka_held *out, const ka_levels *levels,
-                            double mean_now, double mean_to)
+                            const ka_levels_expected *expected, double mean_now,
+                            double mean_to)
 {
-    tally t = {.levels = levels};
+    tally t = {.levels = levels, .expected = expected};
     apr_status_t rv = APR_ENOMEM;
     double mean;
 
@@ -221,15 +243,14 @@ apr_status_t ka_levels_held(ka_held *out, const ka_levels *levels,
     mean = moments_of(levels->values, levels->n).mean;
     t.ratio = mean_to / mean_now;
     t.bias = mean > mean_now ? mean_now / mean : 1;
-    t.most = most_of(levels, t.ratio);
     t.around = malloc(levels->n * sizeof(*t.around));
     t.scaled = malloc(levels->n * sizeof(*t.scaled));
-    t.counts = calloc(t.most + 1, sizeof(*t.counts));
     *out = (ka_held){.mean = mean_to};
-    if (t.around && t.scaled && t.counts) {
-        scale(&t);
+    if (t.around && t.scaled) {
+        rv = scale(&t);
+    }
+    if (rv == APR_SUCCESS) {
         summarize(out, &t);
-        rv = APR_SUCCESS;
     }
     free(t.around);
     free(t.scaled);

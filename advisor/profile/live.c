@@ -10,6 +10,10 @@
 /* Recent connections that show by how many addresses a server is used. */
 #define ENOUGH_RECENT 100
 
+/* A lingering close that lasts longer was not answered: no network's round
+ * trip takes so long, and no client's turn. */
+#define ANSWER_US 200000
+
 static uint64_t count_of(const ka_stats *stats, unsigned first, unsigned n)
 {
     uint64_t count = 0;
@@ -207,6 +211,10 @@ static void fill_part(ka_hist_part *part, const ka_live_vhost *vhost)
     part->limit_us = vhost->timeout_us;
     part->opens = opened(stats);
     part->joined = stats->counter[KA_COUNTER_PIPELINED];
+    /* Streams of HTTP/2 are counted there too. */
+    part->parted = stats->counter[KA_COUNTER_PROTOCOL + KA_PROTOCOL_HTTP2]
+                       ? 0
+                       : part->joined;
     ka_stats_classes(&part->gap, stats, KA_QUANTITY_GAP);
     ka_stats_classes(&part->tail, stats, KA_QUANTITY_TAIL);
     /* Those that KeepAlive Off ended were not idle at all. */
@@ -231,18 +239,40 @@ static uint64_t server_closes(const ka_stats *stats)
     return n;
 }
 
+/* A client that answers does so within moments. */
+static void fill_linger(ka_hist_traffic *out, const ka_live *live)
+{
+    const ka_hist *linger = &live->total->quantity[KA_QUANTITY_LINGER];
+    size_t from = ka_hist_bin_index(ANSWER_US), i;
+
+    for (i = 0; i < KA_HIST_BINS; i++) {
+        *(i < from ? &out->linger_us : &out->lazy_us) +=
+            (double)linger->bins[i].sum;
+    }
+    out->linger_off_us =
+        live->snapshot.config.async == 1 ? KA_LINGER_ASYNC_US : KA_LINGER_US;
+}
+
 static void fill_levels(ka_hist_traffic *out, const ka_live *live,
                         apr_pool_t *pool)
 {
     size_t n = live->narrowed ? 0 : live->history_n, i;
     uint32_t *open = apr_palloc(pool, (n + 1) * sizeof(*open));
     uint32_t *busy = apr_palloc(pool, (n + 1) * sizeof(*busy));
+    uint32_t *requests = apr_palloc(pool, (n + 1) * sizeof(*requests));
+    uint32_t *connections = apr_palloc(pool, (n + 1) * sizeof(*connections));
 
     for (i = 0; i < n; i++) {
         open[i] = live->history[i].open;
         busy[i] = live->history[i].busy;
+        requests[i] = live->history[i].requests;
+        connections[i] = live->history[i].connections;
     }
-    out->open = (ka_levels){.values = open, .at_least = busy, .n = n};
+    out->open = (ka_levels){.values = open,
+                            .at_least = busy,
+                            .requests = requests,
+                            .connections = connections,
+                            .n = n};
     out->busy = (ka_levels){.values = busy, .n = n};
 }
 
@@ -272,7 +302,6 @@ void ka_live_traffic(ka_hist_traffic *out, const ka_live *live,
         .parts = parts,
         .part_n = live->vhost_n,
         .accept_us = ka_hist_mean(&total->quantity[KA_QUANTITY_FIRST]),
-        .linger_us = (double)ka_hist_sum(&total->quantity[KA_QUANTITY_LINGER]),
         .server_closes = server_closes(total)};
     if (live->last_us > live->first_us) {
         out->window_s = (double)(live->last_us - live->first_us) / 1e6;
@@ -284,6 +313,7 @@ void ka_live_traffic(ka_hist_traffic *out, const ka_live *live,
         out->busy_us +=
             (double)ka_hist_sum(&total->quantity[KA_QUANTITY_SERVICE + i]);
     }
+    fill_linger(out, live);
     fill_levels(out, live, pool);
     ka_survival_recent(&out->survival, live->recent, live->recent_n,
                        live->snapshot.vhosts, end_of_known(live), pool);

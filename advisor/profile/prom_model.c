@@ -80,6 +80,8 @@ void ka_prom_traffic(ka_hist_traffic *out, const ka_live *live,
 
     ka_live_traffic(out, live, pool);
     out->open.step_s = out->busy.step_s = step;
+    /* Steps are longer than idle times: they do not tell who waits. */
+    out->open.requests = out->open.connections = NULL;
     ka_prom_survival(&out->survival, &server->not_returned, pool);
 }
 
@@ -198,6 +200,10 @@ void ka_prom_traffic_join(ka_hist_traffic *out,
         out->accept_us += t->accept_us * opens_of(t);
         opens += opens_of(t);
         out->linger_us += t->linger_us;
+        out->lazy_us += t->lazy_us;
+        if (t->linger_off_us > out->linger_off_us) {
+            out->linger_off_us = t->linger_off_us;
+        }
         out->server_closes += t->server_closes;
         out->window_s += t->window_s;
     }

@@ -210,7 +210,8 @@ static apr_status_t evaluate_alone(ka_outcome *out, const evaluation *e,
     effect effect = effect_of_hists(e->side, timeout_us);
 
     set_outcome(out, e, timeout_us, &effect);
-    return ka_levels_held(&out->held, &none, out->held_mean, out->held_mean);
+    return ka_levels_held(&out->held, &none, NULL, out->held_mean,
+                          out->held_mean);
 }
 
 /* ---- all timeouts ------------------------------------------------------- */

@@ -152,8 +152,10 @@ def test_advise_prometheus__m4_to_m6_within_5_percent(fleet, report):
             assert near(a["busy_mean"] * w, b["busy_mean"])
             assert near(a["held_mean"] * w, b["held_mean"])
             # Maxima of 5 s instead of single ones: the quantiles are looser.
-            assert abs(a["held_peak"] - b["held_peak"]) <= 1
-            assert a["held_p999"] >= b["held_p999"] - 1
+            # Below T0 a segment knows each second's requests as well.
+            if b["now"]:
+                assert abs(a["held_peak"] - b["held_peak"]) <= 1
+                assert a["held_p999"] >= b["held_p999"] - 1
         assert compared >= 4
 
 

@@ -24,7 +24,7 @@ static void test_levels__as_observed_at_the_present_mean(void **state)
 
     (void)state;
     make_levels(values);
-    assert_int_equal(ka_levels_held(&held, &levels, 12, 12), APR_SUCCESS);
+    assert_int_equal(ka_levels_held(&held, &levels, NULL, 12, 12), APR_SUCCESS);
     assert_near(held.mean, 12, 0);
     assert_near(held.peak, 50, 0);
     assert_near(held.p999, 28, 0);
@@ -42,7 +42,7 @@ test_levels__m12_busiest_hour_without_the_bias_of_maxima(void **state)
     (void)state;
     make_levels(values);
     values[4000] = 20;
-    ka_levels_held(&held, &levels, mean * 0.9, mean * 0.9);
+    ka_levels_held(&held, &levels, NULL, mean * 0.9, mean * 0.9);
     /* z = 64/20 in the second hour */
     assert_near(held.workers, ka_workers_needed(hour * 0.9, 3.2, 1e-3), 1);
 }
@@ -56,8 +56,8 @@ static void test_levels__load_scales_and_bursts_keep_their_z(void **state)
 
     (void)state;
     make_levels(values);
-    ka_levels_held(&now, &levels, 15, 15);
-    ka_levels_held(&to, &levels, 15, 60);
+    ka_levels_held(&now, &levels, NULL, 15, 15);
+    ka_levels_held(&to, &levels, NULL, 15, 60);
     assert_near(now.peak, 50, 0);
     /* the second hour: 20 +- 8 becomes 80 +- 16 */
     assert_near(to.p999, 96, 1); /* by the 50 beside it */
@@ -72,7 +72,7 @@ static void test_levels__never_below_those_that_are_busy_anyway(void **state)
     ka_held held;
 
     (void)state;
-    ka_levels_held(&held, &levels, 10, 0.5);
+    ka_levels_held(&held, &levels, NULL, 10, 0.5);
     assert_near(held.peak, 7, 0);
     assert_near(held.mean, 0.5, 0);
 }
@@ -83,11 +83,11 @@ static void test_levels__without_history_z_is_assumed(void **state)
     ka_held held;
 
     (void)state;
-    ka_levels_held(&held, &none, 20, 22.3);
+    ka_levels_held(&held, &none, NULL, 20, 22.3);
     assert_near(held.variance / held.mean, KA_LEVELS_Z, 1e-9);
     assert_near(held.workers, ka_workers_needed(22.3, KA_LEVELS_Z, 1e-3), 0);
     assert_near(held.peak, held.workers, 0);
-    ka_levels_held(&held, &none, 0, 0);
+    ka_levels_held(&held, &none, NULL, 0, 0);
     assert_near(held.peak, 0, 0);
 }
 
@@ -98,7 +98,7 @@ static void test_levels__impossible_values_are_held_in_bounds(void **state)
     ka_held held;
 
     (void)state;
-    assert_int_equal(ka_levels_held(&held, &levels, 1e-9, 1e12), APR_SUCCESS);
+    assert_int_equal(ka_levels_held(&held, &levels, NULL, 1e-9, 1e12), APR_SUCCESS);
     assert_near(held.peak, KA_LEVEL_MAX, 0);
 }
 
@@ -111,10 +111,10 @@ static void test_levels__steps_of_minutes_need_their_peak(void **state)
     ka_held held;
 
     (void)state;
-    ka_levels_held(&held, &levels, 4, 4);
+    ka_levels_held(&held, &levels, NULL, 4, 4);
     assert_near(held.workers, 30, 0);
     levels.step_s = 1;
-    ka_levels_held(&held, &levels, 4, 4);
+    ka_levels_held(&held, &levels, NULL, 4, 4);
     assert_true(held.workers < 15);
 }
 
@@ -132,11 +132,32 @@ static void test_levels__periods_are_hours_whatever_the_step(void **state)
         values[i] = i < 6 ? 10 : 90;
     }
     levels.values = values;
-    ka_levels_held(&held, &levels, 50, 50);
+    ka_levels_held(&held, &levels, NULL, 50, 50);
     assert_near(held.workers, ka_workers_needed(90, 1, 1e-3), 1);
     /* one step about each value: what lies beside it scales with the root */
-    ka_levels_held(&held, &levels, 50, 12.5);
+    ka_levels_held(&held, &levels, NULL, 50, 12.5);
     assert_near(held.peak, 190 / 3.0 / 4 + (90 - 190 / 3.0) / 2, 0.5);
+}
+
+/* Busy ones stay; what is beyond the expected goes with the root, and of that
+ * what differs from the seconds around with the ratio. */
+static void test_levels__expected_waits_say_when(void **state)
+{
+    static const uint32_t values[] = {30, 30, 30, 30, 30}, busy[] = {
+        6, 6, 6, 6, 6};
+    static const double now[] = {22, 22, 22, 22, 22},
+                        to[] = {10, 10, 15, 10, 6};
+    ka_levels levels = {.values = values, .at_least = busy, .n = 5};
+    ka_levels_expected expected = {.now = now, .to = now};
+    ka_held held;
+
+    (void)state;
+    ka_levels_held(&held, &levels, &expected, 20, 20);
+    assert_near(held.peak, 30, 0);
+    expected.to = to;
+    ka_levels_held(&held, &levels, &expected, 20, 8);
+    assert_near(held.mean, 8, 0);
+    assert_near(held.peak, 6 + 9 + 8 * 3 / 4.0, 0);
 }
 
 int main(void)
@@ -147,6 +168,7 @@ int main(void)
         unit_test(test_levels__load_scales_and_bursts_keep_their_z),
         unit_test(test_levels__never_below_those_that_are_busy_anyway),
         unit_test(test_levels__without_history_z_is_assumed),
+        unit_test(test_levels__expected_waits_say_when),
         unit_test(test_levels__impossible_values_are_held_in_bounds),
         unit_test(test_levels__steps_of_minutes_need_their_peak),
         unit_test(test_levels__periods_are_hours_whatever_the_step)};

@@ -182,6 +182,8 @@ static both *both_of(segment *s, tempdir *dir)
                                             STARTED + 3600 * SEC, dir->pool),
                      APR_SUCCESS);
     ka_live_traffic(&b->by_segment, &b->segment, dir->pool);
+    /* Prometheus does not have each second's requests. */
+    b->by_segment.open.requests = b->by_segment.open.connections = NULL;
     ka_prom_init(&b->prom, "http://h", &asked, dir->pool);
     scrape(&b->prom, s->header, &b->segment, "a:80", dir->pool);
     ka_prom_settle(&b->prom);

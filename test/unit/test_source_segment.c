@@ -242,6 +242,31 @@ static void test_live_traffic__m4_to_m6_of_the_site(void **state)
     assert_near(o[1].held.peak, 2, 0);
 }
 
+/* What lingers for moments was answered; pipelined requests that are no
+ * streams would open connections with KeepAlive Off. */
+static void test_live_traffic__unanswered_and_parted(void **state)
+{
+    tempdir *dir = *state;
+    segment s = segment_site(dir->pool);
+    uint64_t *counter = segment_stats(&s, 0)->counter;
+    ka_hist_traffic traffic;
+
+    counter[KA_COUNTER_PIPELINED] = 7;
+    segment_add(&s, 0, KA_QUANTITY_LINGER, 2 * SEC, 5);
+    ka_live_traffic(&traffic, read_segment(&s, NULL, NOW, dir), dir->pool);
+    assert_near(traffic.linger_us, 60 * 50000, 0);
+    assert_near(traffic.lazy_us, 5 * 2 * SEC, 0);
+    assert_int_equal(traffic.linger_off_us, KA_LINGER_ASYNC_US);
+    assert_int_equal(traffic.parts[0].joined, 7);
+    assert_int_equal(traffic.parts[0].parted, 7);
+
+    counter[KA_COUNTER_PROTOCOL + KA_PROTOCOL_HTTP2] = 1;
+    s.header->config.async = 0;
+    ka_live_traffic(&traffic, read_segment(&s, NULL, NOW, dir), dir->pool);
+    assert_int_equal(traffic.parts[0].parted, 0);
+    assert_int_equal(traffic.linger_off_us, KA_LINGER_US);
+}
+
 /* The history is not kept by vhost. */
 static void test_live_traffic__narrowed_has_no_levels(void **state)
 {
@@ -290,6 +315,7 @@ int main(void)
         dir_test(test_live_profile__lengths_are_of_connections_with_requests),
         dir_test(test_live_profile__of_the_site),
         dir_test(test_live_traffic__m4_to_m6_of_the_site),
+        dir_test(test_live_traffic__unanswered_and_parted),
         dir_test(test_live_traffic__narrowed_has_no_levels),
         dir_test(test_source_segment__empty)};
 

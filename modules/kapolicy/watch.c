@@ -90,8 +90,8 @@ static int64_t timeout_of(const kapolicy_slot *slot, kapolicy_taken now)
                           : slot->wanted_us;
 }
 
-/* How many may be ended now: see above. */
-static int free_threads(void)
+/* How many may be on their way out: see above. */
+static int room_for_ends(void)
 {
     int n = 0, i;
 
@@ -101,7 +101,7 @@ static int free_threads(void)
 
         n += thread && thread->status == SERVER_READY;
     }
-    return (n + 1) / 2 - (int)atomic_get(watch.ended);
+    return (n + 1) / 2;
 }
 
 /* Read again once it is ours: meanwhile the connection may have served a
@@ -147,14 +147,14 @@ static kapolicy_slot *next_due(kapolicy_taken now, bool any, int64_t *since_us)
 static bool end_due(void)
 {
     kapolicy_taken now = {0, 0};
-    uint32_t excess = 0;
-    int room = free_threads();
+    uint32_t ended = atomic_get(watch.ended), excess = 0;
+    int room = room_for_ends() - (int)ended;
 
     if (kapolicy->load) {
         now = kapolicy_load_now(kapolicy->load);
         excess = ka_adaptive_excess(kapolicy->adaptive, now.taken, now.limit);
+        excess -= ended < excess ? ended : excess; /* they are on their way */
     }
-    excess -= excess < watch.ended ? excess : atomic_get(watch.ended);
     for (;;) {
         int64_t since = 0;
         kapolicy_slot *slot = next_due(now, excess > 0, &since);

@@ -71,6 +71,10 @@ static struct watch { /* of this child */
 #define atomic_get(field) __atomic_load_n(&(field), __ATOMIC_ACQUIRE)
 #define atomic_set(field, value)                                               \
     __atomic_store_n(&(field), (value), __ATOMIC_RELEASE)
+/* A slot's times: read before it is ours, and then again. */
+#define time_get(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
+#define time_set(field, value)                                                 \
+    __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
 #define atomic_add(field, value)                                               \
     __atomic_fetch_add(&(field), (value), __ATOMIC_ACQ_REL)
 
@@ -84,14 +88,15 @@ static bool slot_move(kapolicy_slot *slot, uint32_t from, uint32_t to)
 
 static int64_t timeout_of(const kapolicy_slot *slot, kapolicy_taken now)
 {
-    return kapolicy->load ? ka_adaptive_timeout(kapolicy->adaptive,
-                                                slot->wanted_us, now.taken,
-                                                now.limit)
-                          : slot->wanted_us;
+    int64_t wanted = time_get(slot->wanted_us);
+
+    return kapolicy->load ? ka_adaptive_timeout(kapolicy->adaptive, wanted,
+                                                now.taken, now.limit)
+                          : wanted;
 }
 
-/* How many may be ended now: see above. */
-static int free_threads(void)
+/* How many may be on their way out: see above. */
+static int room_for_ends(void)
 {
     int n = 0, i;
 
@@ -101,7 +106,7 @@ static int free_threads(void)
 
         n += thread && thread->status == SERVER_READY;
     }
-    return (n + 1) / 2 - (int)atomic_get(watch.ended);
+    return (n + 1) / 2;
 }
 
 /* Read again once it is ours: meanwhile the connection may have served a
@@ -111,7 +116,7 @@ static bool end_slot(kapolicy_slot *slot, int64_t since_us)
     if (!slot_move(slot, SLOT_IDLE, SLOT_ENDING)) {
         return false;
     }
-    if (slot->since_us != since_us) {
+    if (time_get(slot->since_us) != since_us) {
         atomic_set(slot->state, SLOT_IDLE);
         return false;
     }
@@ -131,7 +136,7 @@ static kapolicy_slot *next_due(kapolicy_taken now, bool any, int64_t *since_us)
 
     for (i = 0; i < watch.n; i++) {
         kapolicy_slot *slot = &watch.slots[i];
-        int64_t since = slot->since_us;
+        int64_t since = time_get(slot->since_us);
 
         if (atomic_get(slot->state) == SLOT_IDLE &&
             (any || since + timeout_of(slot, now) <= at) &&
@@ -147,14 +152,14 @@ static kapolicy_slot *next_due(kapolicy_taken now, bool any, int64_t *since_us)
 static bool end_due(void)
 {
     kapolicy_taken now = {0, 0};
-    uint32_t excess = 0;
-    int room = free_threads();
+    uint32_t ended = atomic_get(watch.ended), excess = 0;
+    int room = room_for_ends() - (int)ended;
 
     if (kapolicy->load) {
         now = kapolicy_load_now(kapolicy->load);
         excess = ka_adaptive_excess(kapolicy->adaptive, now.taken, now.limit);
+        excess -= ended < excess ? ended : excess; /* they are on their way */
     }
-    excess -= excess < watch.ended ? excess : atomic_get(watch.ended);
     for (;;) {
         int64_t since = 0;
         kapolicy_slot *slot = next_due(now, excess > 0, &since);
@@ -313,8 +318,8 @@ static void begin_wait(kapolicy_conn *conn, conn_rec *c)
         return;
     }
     slot->fd = kapolicy_socket_of(c);
-    slot->since_us = kapolicy_now_us();
-    slot->wanted_us = conn->wanted_us;
+    time_set(slot->since_us, kapolicy_now_us());
+    time_set(slot->wanted_us, conn->wanted_us);
     atomic_set(slot->state, SLOT_IDLE);
     if (atomic_add(watch.idle, 1) == 0) {
         sem_post(&watch.wake);

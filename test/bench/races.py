@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # Licensed under the Apache License, Version 2.0; see LICENSE.
-"""Data races in mod_kastats: worker and event under mixed load.
+"""Data races in mod_kastats and mod_kapolicy: worker and event under load.
 
-The module is built with gcc's thread sanitizer and loaded into the
+They are built with gcc's thread sanitizer and loaded into the
 distribution's httpd, with the sanitizer's runtime loaded before it.  What is
 seen, and what is not:
 - Memory accesses are instrumented in our code only, so both sides of each
@@ -60,15 +60,21 @@ LogFormat "%h %{{connection}}^KA %{{requests}}^KA %{{gap}}^KA %{{reason}}^KA" ka
 CustomLog "{root}/access.log" ka
 MaxConnectionsPerChild 400
 """
+POLICY = """
+LoadModule kapolicy_module "{module}"
+KAPolicy timeout=30ms served=static
+KAPolicyAdaptive 5ms 200ms 20% 80%
+"""
 CLIENTS = 8
 RESTART_S = 3
 
 
 def build(directory, flags):
-    """The module, as `make` builds it."""
+    """The modules, as `make` builds them."""
     subprocess.run(["make", "-s", "-C", str(kastats_env.ROOT),
                     f"BUILD={directory}", f"CFLAGS={flags}", "SAN=thread",
-                    f"{directory}/mod_kastats.so"], check=True)
+                    f"{directory}/mod_kastats.so",
+                    f"{directory}/mod_kapolicy.so"], check=True)
     return f"{directory}/mod_kastats.so"
 
 
@@ -172,7 +178,9 @@ def run(mpm, module, seconds):
     """Reports of one MPM under load, and the first of them in full."""
     kastats_env.MODULE = module
     order = f'LoadModule races_order_module "{Sanitized.order}"\n'
-    httpd = Sanitized(mpm, order + CONF, allowed=[r"."], extra_ports=1,
+    policy = POLICY.format(module=pathlib.Path(module).parent
+                           / "mod_kapolicy.so")
+    httpd = Sanitized(mpm, order + policy + CONF, allowed=[r"."], extra_ports=1,
                       modules=("ssl", "socache_shmcb", "http2", "status"))
     kastats_env.tls_files(httpd.root)
     (httpd.root / "tsan").mkdir()

@@ -7,7 +7,7 @@
  * - MPMs pass cleared pools on: what was done to a pool before it was cleared
  *   comes before what the connection accepted into it does.
  * - event's listener leaves connections that it gives up to any worker: what
- *   was done before a connection was suspended comes before its close.
+ *   was done before a connection was suspended comes before it is resumed.
  */
 #include <dlfcn.h>
 #include <apr_network_io.h>
@@ -49,6 +49,12 @@ static void suspend_connection(conn_rec *c, request_rec *r)
     __tsan_release(c);
 }
 
+static void resume_connection(conn_rec *c, request_rec *r)
+{
+    (void)r;
+    __tsan_acquire(c);
+}
+
 static int pre_close_connection(conn_rec *c)
 {
     __tsan_acquire(c);
@@ -60,6 +66,8 @@ static void register_hooks(apr_pool_t *p)
     (void)p;
     ap_hook_suspend_connection(suspend_connection, NULL, NULL,
                                APR_HOOK_REALLY_LAST);
+    ap_hook_resume_connection(resume_connection, NULL, NULL,
+                              APR_HOOK_REALLY_FIRST);
     ap_hook_pre_close_connection(pre_close_connection, NULL, NULL,
                                  APR_HOOK_REALLY_FIRST - 1);
 }

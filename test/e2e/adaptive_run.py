@@ -117,8 +117,9 @@ def measure(conf, seconds, first, last, policy=True, mpm="prefork",
             warm=True):
     """Times to the first byte unloaded and loaded; totals before and after.
     Without mod_kapolicy only the times, and unloaded only if warm."""
-    with policy_env.PolicyHttpd(mpm, CONF + conf, mpm_conf=MPM[mpm], policy=policy,
-                                allowed=["MaxRequestWorkers"]) as httpd:
+    with policy_env.PolicyHttpd(
+            mpm, CONF + conf, mpm_conf=MPM[mpm], policy=policy,
+            allowed=["MaxRequestWorkers"]) as httpd:
         unloaded = fresh(httpd.port, min(seconds, 20)) if warm else []
         before = httpd.totals() if policy else None
         with holders(httpd.port, first, last, seconds + 2):

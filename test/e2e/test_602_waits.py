@@ -192,7 +192,7 @@ def test_slow_client_is_not_hurried(httpd):
 @pytest.mark.parametrize("mpm", ["prefork", "worker"])
 def test_longer_than_the_servers(mpm):
     conf = "KeepAliveTimeout 1\nKAPolicy timeout=3\n"
-    with PolicyHttpd(mpm, conf, kastats=False) as h:
+    with PolicyHttpd(mpm, conf, kastats=False, modules=("reqtimeout",)) as h:
         client = h.client()
         _, headers, _ = client.get("/", headers=KEEP)
         assert headers["keep-alive"] == "timeout=3"

@@ -146,12 +146,15 @@ def test_a_body_that_still_comes_is_read(mpm):
 
 @pytest.mark.parametrize("mpm", adaptive_run.MPM)
 def test_fresh_clients_beside_two_hundred_holders(mpm):
-    """The short form of test/bench/adaptive.py.  The bound is the issue's,
-    twice the unloaded server, but no less than a scheduler's whim."""
-    unloaded, loaded, *_ = adaptive_run.measure(
-        adaptive_run.ADAPTIVE, 10, 30, 200, mpm=mpm)
-    allowed = max(2 * adaptive_run.quantile(unloaded, 0.99), 0.15)
-    assert adaptive_run.quantile(loaded, 0.99) <= allowed
-    _, loaded, *_ = adaptive_run.measure("", 8, 30, 200, policy=False,
-                                         mpm=mpm, warm=False)
-    assert adaptive_run.quantile(loaded, 0.99) > 1
+    """The short form of test/bench/adaptive.py, which holds p99 to twice that
+    of the unloaded server.  Here others may use the machine: what is waited for
+    a processor must not count, so stock httpd sets the scale as well."""
+    _, stock, *_ = adaptive_run.measure("", 8, 30, 200, policy=False, mpm=mpm,
+                                        warm=False)
+    unloaded, loaded, *_ = adaptive_run.measure(adaptive_run.ADAPTIVE, 10, 30,
+                                                200, mpm=mpm)
+    usual = adaptive_run.quantile(stock, 0.5)
+    assert usual > 2
+    assert adaptive_run.quantile(loaded, 0.99) <= max(
+        2 * adaptive_run.quantile(unloaded, 0.99), usual / 4)
+    assert adaptive_run.quantile(loaded, 0.5) < usual / 20

@@ -137,7 +137,7 @@ def test_a_request_that_comes_at_the_end_is_answered(conf):
 
 
 def test_many_connections_one_watch():
-    """More than there are slots to try at once, begun and ended all the time."""
+    """More than there are slots to try at once; all end, and none is dropped."""
     conf = "KAPolicy timeout=200ms\n"
     with started(conf, ONE + FAR) as h:
         clients = idle(h, 300)

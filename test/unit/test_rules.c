@@ -386,6 +386,33 @@ static void test_rules__r11_the_proposed_block_is_judged(void **state)
     assert_null(warning_of(advise(f, *state), "limits"));
 }
 
+static void test_rules__r8_r10_speak_where_advice_is_given(void **state)
+{
+    ka_report *r = advise(make_fixture(*state), *state);
+
+    assert_true(says(finding_of(r, "R8"), "whole block"));
+    assert_true(says(finding_of(r, "R10"), "reload or a restart"));
+}
+
+static void test_rules__r16_r17_speak_of_classes_that_are_known(void **state)
+{
+    fixture *f = make_fixture(*state);
+    int i;
+
+    make_site(f, *state);
+    for (i = 0; i < KA_CLASS_N; i++) {
+        f->profile->classes[i].requests = 10000;
+        ka_hist_add_n(&f->profile->classes[i].service, 100000, 10000);
+        ka_hist_add_n(&f->profile->classes[i].gap, 1000000, 5000);
+        ka_hist_add_n(&f->profile->total.service, 100000, 10000);
+    }
+    assert_true(says(finding_of(advise(f, *state), "R16"), "kind of content"));
+    assert_true(says(finding_of(&f->report, "R17"), "at once at the peak"));
+    assert_int_equal(
+        finding_of(advise(make_fixture(*state), *state), "R16")->state,
+        KA_RULE_QUIET);
+}
+
 static void test_rules__r13_refused_is_no_advice(void **state)
 {
     fixture *f = make_fixture(*state);
@@ -411,6 +438,8 @@ int main(void)
         unit_test(test_rules__r9_counts_requests),
         unit_test(test_rules__r11_backlog_within_the_kernel),
         unit_test(test_rules__r11_the_proposed_block_is_judged),
+        unit_test(test_rules__r8_r10_speak_where_advice_is_given),
+        unit_test(test_rules__r16_r17_speak_of_classes_that_are_known),
         unit_test(test_rules__r13_refused_is_no_advice)};
 
     return unit_main(tests);

@@ -48,6 +48,27 @@ static const struct {
              {KA_BLOCK_MAX_SPARE, KA_FACT_MAX_SPARE, unlimited},
              {KA_BLOCK_ASYNC_FACTOR, KA_FACT_ASYNC_FACTOR, unlimited}};
 
+/* httpd's loop on the busiest hour finds that nobody waits with the present
+ * number either: then it need not be as large as httpd's default. */
+static bool does_as_well(const ka_mpm_answer *a, const ka_spawn_other *now)
+{
+    return !a->spawned.why_not && !now->is_default &&
+           now->result.wait_p999_s == 0;
+}
+
+static void keep_spawning(const ka_decision *d, ka_mpm_answer *a,
+                          ka_block_item item, ka_fact_id fact,
+                          const ka_spawn_other *other)
+{
+    int64_t now = ka_server_get(d->report->server, fact, -1);
+
+    if (d->report->host_n == 0 && now > 0 && now < a->block.value[item] &&
+        now == (int64_t)other->number && does_as_well(a, other)) {
+        a->block.value[item] = now;
+        a->stays |= 1u << item;
+    }
+}
+
 /* Unless it was measured that requests leave nothing, an operator's limit on
  * the life of children may have its reason ([M17], R9). */
 static void keep_life(const ka_decision *d, ka_mpm_answer *a)
@@ -82,6 +103,10 @@ void ka_keep_enough(const ka_decision *d, ka_mpm_answer *a)
             a->stays |= 1u << stays[i].item;
         }
     }
+    keep_spawning(d, a, KA_BLOCK_MIN_SPARE, KA_FACT_MIN_SPARE,
+                  &a->spawned.spare);
+    keep_spawning(d, a, KA_BLOCK_START_SERVERS, KA_FACT_START_SERVERS,
+                  &a->spawned.start);
     threads = a->mpm == KA_MPM_PREFORK ? 1 : v[KA_BLOCK_THREADS_PER_CHILD];
     if (v[KA_BLOCK_MAX_SPARE] < v[KA_BLOCK_MIN_SPARE] + threads) {
         v[KA_BLOCK_MAX_SPARE] = v[KA_BLOCK_MIN_SPARE] + threads;
@@ -101,6 +126,6 @@ const char *ka_why_stays(const ka_row_context *c, ka_block_item item,
                "counts connections, not requests (R9).";
     }
     return apr_pstrcat(c->d->pool, why,
-                       " The present value is more than that, and stays.",
+                       " The present value is enough, and stays.",
                        NULL);
 }

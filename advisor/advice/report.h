@@ -154,7 +154,7 @@ typedef struct ka_mpm_answer {
     ka_spawned spawned;
     ka_block block;
     unsigned stays;   /* 1u << ka_block_item: the present value, which is
-                         more than what is needed */
+                         enough */
     bool block_known; /* false: sizes need a fact that is missing */
     const char *needs; /* what block or fits would need; NULL if nothing */
 } ka_mpm_answer;

@@ -60,6 +60,13 @@ static const char *why_limit(const ka_row_context *c, int64_t to)
     if (c->fit->workers >= (double)now) {
         return "";
     }
+    if (to > now && c->d->report->server->facts[KA_FACT_MAX_REQUEST_WORKERS]
+                        .known) {
+        return apr_psprintf(p,
+                            " Not below the present %s: a limit reserves "
+                            "nothing; %s are whole children.",
+                            ka_words_count(p, now), ka_words_count(p, to));
+    }
     if (c->d->report->facts_differ[KA_FACT_MAX_REQUEST_WORKERS]) {
         return " Not below the largest present limit: it reserves nothing.";
     }

@@ -10,8 +10,10 @@
 
 #include "../words.h"
 
-/* Busy worker time of static files that makes EnableSendfile worth a row. */
+/* Busy worker time of static files that makes EnableSendfile worth a row, and
+ * how many workers they must hold in the mean. */
 #define STATIC_SHARE 0.2
+#define STATIC_WORKERS 1.0
 
 /* ---- ListenBacklog ------------------------------------------------------- */
 
@@ -104,6 +106,7 @@ static void sendfile(const ka_row_context *c)
     ka_advice *row;
 
     if (c->answer->mpm != KA_MPM_EVENT || share < STATIC_SHARE ||
+        share * c->to->busy_mean < STATIC_WORKERS ||
         ka_server_get(r->server, KA_FACT_SENDFILE, 1)) {
         return;
     }

@@ -310,6 +310,25 @@ static void test_spawned__group_takes_the_most(void **state)
                 "cannot be simulated");
 }
 
+/* Fewer than httpd's default do where the loop says so; not where somebody
+ * waits with them. */
+static void test_spawned__present_numbers_that_do_stay(void **state)
+{
+    fixture *f = make_bursty(0, *state);
+    const ka_report *r;
+
+    ka_server_set(&f->server, KA_FACT_MIN_SPARE, 2, false, "test");
+    r = ask(f, *state);
+    assert_int_equal(value_of(r, "MinSpareServers"), 2);
+    assert_false(row_of(r, "MinSpareServers")->change);
+    assert_says(row_of(r, "MinSpareServers")->because, "stays");
+    f = make_bursty(40, *state);
+    ka_server_set(&f->server, KA_FACT_MIN_SPARE, 2, false, "test");
+    r = ask(f, *state);
+    assert_true(value_of(r, "MinSpareServers") > 2);
+    assert_true(row_of(r, "MinSpareServers")->change);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -322,7 +341,8 @@ int main(void)
         unit_test(test_spawned__event_needs_service_times),
         unit_test(test_spawned__too_few_workers_is_a_warning),
         unit_test(test_spawned__present_settings_go_through_the_loop),
-        unit_test(test_spawned__group_takes_the_most)};
+        unit_test(test_spawned__group_takes_the_most),
+        unit_test(test_spawned__present_numbers_that_do_stay)};
 
     return unit_main(tests);
 }

@@ -112,8 +112,11 @@ class Served(kastats_env.Httpd):
 
     def start(self):
         with priority("httpd"):
-            super().start()
-        return self
+            try:
+                return super().start()
+            except BaseException:  # interrupted: nobody else would end it
+                self.stop()
+                raise
 
     def wait_idle(self):
         """Until all workers are there."""

@@ -48,6 +48,12 @@ MISSES = (
          "Of clients that the server closed at the timeout learned from, "
          "nothing tells how many would soon have closed by themselves: all "
          "are taken to stay."),
+    Miss("cold", lambda run, row, plan:
+         run["scenario"] == "tls" and run["mpm"] == "prefork"
+         and not row.timeout_s and row.quantity == "mean", 0.15,
+         "A prefork child's first handshake takes 10 ms, later ones 2.5 ms. In "
+         "a run of a minute most children have but one connection at the "
+         "timeout learned from; with KeepAlive Off a few children have all."),
     Miss("event waits 30 s", lambda run, row, plan:
          run["scenario"] == "lazy" and run["mpm"] == "event"
          and not row.timeout_s and row.quantity != "opened", 3.0,

@@ -200,6 +200,8 @@ static ka_mpm_answer answer_with(const ka_decision *d, ka_mpm mpm,
     answer.fits = fits_of(d, &answer.supply);
     answer.choice = ka_choose(report->high, answer.fits, report->timeout_n,
                               &answer.supply, &options);
+    answer.idle_bytes = ka_capacity_idle_memory(
+        &answer.supply, answer.fits[answer.choice.index].connections);
     fill_block(d, &answer);
     return answer;
 }

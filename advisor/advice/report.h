@@ -151,6 +151,8 @@ typedef struct ka_mpm_answer {
     ka_interval *workers; /* workers[timeout_n]: intervals of those of fits;
                              NULL: none */
     ka_choice choice;
+    double idle_bytes; /* of idle connections at the chosen timeout, at most;
+                          known also where processes are not */
     ka_spawned spawned;
     ka_block block;
     unsigned stays;   /* 1u << ka_block_item: the present value, which is

@@ -24,7 +24,4 @@ const char *ka_warn_limits(const ka_decision *d);
 const char *ka_warn_closes(const ka_decision *d);
 const char *ka_warn_utilisation(const ka_decision *d);
 
-/** Whether mod_php answers inside httpd's children (R5). */
-bool ka_has_mod_php(const ka_report *report);
-
 #endif

@@ -58,7 +58,7 @@ const char *ka_warn_evicted(const ka_decision *d)
 
 /* ---- PHP inside (R5) ----------------------------------------------------- */
 
-bool ka_has_mod_php(const ka_report *report)
+static bool has_mod_php(const ka_report *report)
 {
     static const char *const symbols[] = {"php_module", "php7_module",
                                           "php5_module", "php8_module"};
@@ -78,7 +78,7 @@ const char *ka_warn_mod_php(const ka_decision *d)
     const ka_mpm_answer *event = r->alternative;
     apr_pool_t *p = d->pool;
 
-    if (!ka_has_mod_php(r) || !event || !r->answer_n) {
+    if (!has_mod_php(r) || !event || !r->answer_n) {
         return NULL;
     }
     return apr_psprintf(

@@ -41,20 +41,15 @@ static void look_at(ka_doctor_httpd *out, const char *root,
     ka_memory_requests *children;
     ka_site_requests requests;
     const ka_httpd *httpd;
-    ka_site site;
 
     out->instance = instance;
     out->label = ka_httpd_label(instance, pool);
     httpd = inspect(out, root, pool);
     requests.n = ka_host_requests(&children, httpd, root, processes, pool);
     requests.children = children;
-    ka_site_look(&site, httpd, root, processes, &requests, pool);
-    out->memory = site.memory;
-    out->others = site.others;
-    out->cgroup = site.cgroup;
-    out->budget = site.budget;
-    out->limits = site.limit_table;
-    out->fits = ka_memory_children(&out->memory, out->budget.bytes);
+    ka_site_look(&out->site, httpd, root, processes, &requests, pool);
+    out->fits = ka_memory_children(&out->site.memory,
+                                   out->site.budget.bytes);
 }
 
 /* The host's own rows, which are the same with and without an httpd. */
@@ -76,7 +71,7 @@ static void look_at_host(ka_doctor *out, const char *root,
         bool httpd = false;
 
         for (k = 0; k < out->httpd_n; k++) {
-            httpd = httpd || ka_memory_has(&out->httpds[k].memory, p->pid);
+            httpd = httpd || ka_memory_has(&out->httpds[k].site.memory, p->pid);
         }
         if (!httpd) {
             APR_ARRAY_PUSH(others, ka_process) = *p;

@@ -21,8 +21,8 @@ static int64_t processes_of(const ka_supply *supply, int64_t workers)
     return (workers + threads - 1) / threads;
 }
 
-/* Memory that idle connections take outside of workers: event only. */
-static double idle_memory(const ka_supply *supply, double idle_connections)
+double ka_capacity_idle_memory(const ka_supply *supply,
+                               double idle_connections)
 {
     return supply->holds_idle ? 0
                               : idle_connections * (double)supply->idle_bytes;
@@ -36,7 +36,7 @@ int64_t ka_capacity_memory(const ka_supply *supply, int64_t workers,
     }
     return supply->shared_bytes +
            processes_of(supply, workers) * supply->process_bytes +
-           (int64_t)idle_memory(supply, idle_connections);
+           (int64_t)ka_capacity_idle_memory(supply, idle_connections);
 }
 
 int64_t ka_capacity_limit(const ka_supply *supply, double idle_connections)
@@ -47,7 +47,7 @@ int64_t ka_capacity_limit(const ka_supply *supply, double idle_connections)
         return -1;
     }
     left = (double)supply->memory_bytes - (double)supply->shared_bytes -
-           idle_memory(supply, idle_connections);
+           ka_capacity_idle_memory(supply, idle_connections);
     if (left <= 0) {
         return 0;
     }

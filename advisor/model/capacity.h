@@ -52,6 +52,11 @@ ka_fit ka_capacity_fit(const ka_outcome *outcome, const ka_supply *supply);
 /** c_fit of [M14] in workers (children x threads); -1 if not known. */
 int64_t ka_capacity_limit(const ka_supply *supply, double idle_connections);
 
+/** Memory that idle connections take outside of workers, in bytes: 0 but on
+ * event. */
+double ka_capacity_idle_memory(const ka_supply *supply,
+                               double idle_connections);
+
 /** Memory of c workers (and idle connections): -1 if not known. */
 int64_t ka_capacity_memory(const ka_supply *supply, int64_t workers,
                            double idle_connections);

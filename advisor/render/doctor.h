@@ -6,9 +6,7 @@
 
 #include <stdio.h>
 #include <apr_errno.h>
-#include "../host/httpd.h"
-#include "../host/limits.h"
-#include "../host/memory.h"
+#include "../host/site.h"
 #include "render.h"
 
 /* One httpd. */
@@ -21,12 +19,8 @@ typedef struct ka_doctor_httpd {
                              could not be read */
     const apr_array_header_t *missing; /* of const char *: what discovery could
                                           not find */
-    ka_memory memory;
-    ka_memory_others others;
-    ka_cgroup cgroup;
-    ka_memory_budget budget;
+    ka_site site;
     int64_t fits; /* children that the budget holds; -1: not known */
-    ka_limit_table limits;
 } ka_doctor_httpd;
 
 typedef struct ka_doctor {

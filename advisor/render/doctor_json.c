@@ -129,7 +129,7 @@ static json_t *memory(const ka_memory *m, apr_pool_t *pool)
 
 static json_t *budget(const ka_doctor_httpd *httpd, apr_pool_t *pool)
 {
-    const ka_memory_budget *b = &httpd->budget;
+    const ka_memory_budget *b = &httpd->site.budget;
     json_t *bounds = json_array();
     size_t i;
 
@@ -218,11 +218,12 @@ static json_t *httpd(const ka_doctor_httpd *h, apr_pool_t *pool)
         "{s:i, s:o, s:o, s:b, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "pid",
         h->instance->pid, "name", ka_doc_text(h->instance->name, pool), "label",
         ka_doc_text(h->label, pool), "container", h->instance->container,
-        "settings", settings(h, pool), "threads_per_process", h->memory.threads,
-        "memory", memory(&h->memory, pool), "idle_connection_bytes",
-        idle_connection(), "cgroup", cgroup(&h->cgroup, pool), "budget",
-        budget(h, pool), "limits", limits(&h->limits, false, pool), "services",
-        services(&h->others, pool));
+        "settings", settings(h, pool), "threads_per_process",
+        h->site.memory.threads, "memory", memory(&h->site.memory, pool),
+        "idle_connection_bytes", idle_connection(), "cgroup",
+        cgroup(&h->site.cgroup, pool), "budget", budget(h, pool), "limits",
+        limits(&h->site.limit_table, false, pool), "services",
+        services(&h->site.others, pool));
 }
 
 /* ---- what is missing --------------------------------------------------- */
@@ -270,11 +271,12 @@ static json_t *missing(const ka_doctor *doctor, apr_pool_t *pool)
             add_missing(array, "httpd", "httpd", h->instance->pid,
                         APR_ARRAY_IDX(own, k, const char *), pool);
         }
-        if (h->cgroup.missing) {
+        if (h->site.cgroup.missing) {
             add_missing(array, "cgroup", "control group", h->instance->pid,
-                        h->cgroup.missing, pool);
+                        h->site.cgroup.missing, pool);
         }
-        add_limits(array, &h->limits, false, h->instance->pid, pool);
+        add_limits(array, &h->site.limit_table, false, h->instance->pid,
+                   pool);
     }
     return array;
 }

@@ -172,7 +172,7 @@ static const ka_column bound_columns[] = {
 
 static void print_budget(ka_page *page, const ka_doctor_httpd *h)
 {
-    const ka_memory_budget *b = &h->budget;
+    const ka_memory_budget *b = &h->site.budget;
     ka_table table;
     size_t i;
 
@@ -197,7 +197,7 @@ static void print_budget(ka_page *page, const ka_doctor_httpd *h)
 
 static void print_room(ka_page *page, const ka_doctor_httpd *h)
 {
-    const ka_memory_budget *b = &h->budget;
+    const ka_memory_budget *b = &h->site.budget;
     const char *text, *lead = "  ";
 
     if (b->n == 0) {
@@ -208,12 +208,12 @@ static void print_room(ka_page *page, const ka_doctor_httpd *h)
     if (h->fits >= 0) {
         text = apr_psprintf(page->pool, "%s: (%s - %s shared) / %s = %s %s",
                             text, size(page, b->bytes),
-                            size(page, h->memory.shared_bytes),
-                            size(page, h->memory.unique_bytes),
+                            size(page, h->site.memory.shared_bytes),
+                            size(page, h->site.memory.unique_bytes),
                             ka_words_count(page->pool, h->fits),
                             h->fits == 1 ? "child" : "children");
     }
-    if (h->fits >= 0 && h->memory.warm_n == 0) {
+    if (h->fits >= 0 && h->site.memory.warm_n == 0) {
         text = apr_pstrcat(page->pool, text,
                            ", of cold ones; of warm ones fewer", NULL);
     }
@@ -356,8 +356,8 @@ static bool has_missing(const ka_doctor *doctor)
     for (i = 0; i < doctor->httpd_n; i++) {
         const ka_doctor_httpd *h = &doctor->httpds[i];
 
-        missing = missing || h->limits.missing->nelts || h->missing->nelts ||
-                  h->cgroup.missing;
+        missing = missing || h->site.limit_table.missing->nelts ||
+                  h->missing->nelts || h->site.cgroup.missing;
     }
     return missing;
 }
@@ -381,10 +381,10 @@ static void print_missing(ka_page *page, const ka_doctor *doctor)
         for (k = 0; k < h->missing->nelts; k++) {
             print_point(page, APR_ARRAY_IDX(h->missing, k, const char *));
         }
-        if (h->cgroup.missing) {
-            print_point(page, h->cgroup.missing);
+        if (h->site.cgroup.missing) {
+            print_point(page, h->site.cgroup.missing);
         }
-        print_missing_limits(page, &h->limits, false);
+        print_missing_limits(page, &h->site.limit_table, false);
     }
 }
 
@@ -408,7 +408,7 @@ static void print_summary(ka_page *page, const ka_doctor *doctor)
     size_t i;
 
     for (i = 0; i < doctor->httpd_n; i++) {
-        n += to_look_at(&doctor->httpds[i].limits, false);
+        n += to_look_at(&doctor->httpds[i].site.limit_table, false);
     }
     ka_page_paragraph(
         page, KA_STYLE_BOLD, "", "",
@@ -445,18 +445,19 @@ apr_status_t ka_render_doctor_text(FILE *out, const ka_doctor *doctor,
 
         ka_page_heading(
             &page, apr_psprintf(page.pool, "Memory of %s, with %d %s", label,
-                                (int)h->memory.child_n,
-                                h->memory.child_n == 1 ? "child" : "children"));
-        print_children(&page, &h->memory);
+                                (int)h->site.memory.child_n,
+                                h->site.memory.child_n == 1 ? "child"
+                                                            : "children"));
+        print_children(&page, &h->site.memory);
         if (options->verbose) {
-            print_each_child(&page, &h->memory);
+            print_each_child(&page, &h->site.memory);
         }
         print_budget(&page, h);
         print_room(&page, h);
         print_settings(&page, h, label);
         ka_page_heading(&page,
                         apr_pstrcat(page.pool, "Limits of ", label, NULL));
-        print_limits(&page, &h->limits, false);
+        print_limits(&page, &h->site.limit_table, false);
     }
     ka_page_heading(&page, "Limits of this host");
     print_limits(&page, &doctor->limits, true);

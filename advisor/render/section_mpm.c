@@ -13,8 +13,6 @@ static void row(ka_table *table, const ka_page *page, const ka_report *report,
     size_t i = a->choice.index;
     const ka_fit *fit = &a->fits[i];
     bool known = ka_workers_known(report, a, i);
-    int64_t idle_bytes = (int64_t)(fit->connections *
-                                   (double)a->supply.idle_bytes);
     const char *cells[] = {
         mark,
         ka_mpm_name(a->mpm),
@@ -25,7 +23,7 @@ static void row(ka_table *table, const ka_page *page, const ka_report *report,
         a->supply.holds_idle
             ? (fit->memory_bytes < 0 ? "?"
                                      : ka_words_size(p, fit->memory_bytes))
-            : apr_pstrcat(p, ka_words_size(p, idle_bytes),
+            : apr_pstrcat(p, ka_words_size(p, (int64_t)a->idle_bytes),
                           " at most for idle ones, and its "
                           "processes", NULL)};
 

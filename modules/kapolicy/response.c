@@ -23,6 +23,7 @@
 #include <http_request.h>
 #include <util_filter.h>
 
+#include "ka_proxied.h"
 #include "ka_reasons.h"
 
 #define FILTER_NAME "KAPOLICY"
@@ -50,30 +51,6 @@ static const kapolicy_dir *dir_of(const request_rec *r)
 
 /* ---- which response this is ---------------------------------------------- */
 
-/* What is proxied to this server's own application keeps no connections to
- * clients: it is as dynamic as a script.  As in mod_kastats. */
-static bool is_application(const char *filename)
-{
-    static const char *const schemes[] = {"fcgi:", "scgi:", "uwsgi:"};
-    const char *url, *socket_end;
-    size_t i;
-
-    if (!filename || strncmp(filename, "proxy:", 6) != 0) {
-        return false;
-    }
-    url = filename + 6;
-    if (strncmp(url, "unix:", 5) == 0 &&
-        (socket_end = strchr(url, '|')) != NULL) {
-        url = socket_end + 1;
-    }
-    for (i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
-        if (strncmp(url, schemes[i], strlen(schemes[i])) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static unsigned served_of(const request_rec *r)
 {
     uintptr_t word = word_of(r);
@@ -84,7 +61,7 @@ static unsigned served_of(const request_rec *r)
     if (word & WORD_DEFAULT) {
         return KAPOLICY_STATIC;
     }
-    return r->proxyreq != PROXYREQ_NONE && !is_application(r->filename)
+    return r->proxyreq != PROXYREQ_NONE && !ka_proxied_is_application(r->filename)
                ? KAPOLICY_PROXY
                : KAPOLICY_DYNAMIC;
 }

@@ -6,7 +6,7 @@
  */
 #include "kastats.h"
 
-#include <string.h>
+#include "ka_proxied.h"
 
 static int handler_is_default(request_rec *r)
 {
@@ -14,33 +14,9 @@ static int handler_is_default(request_rec *r)
     return DECLINED;
 }
 
-/* Proxied in httpd's words, but what runs there is this server's own
- * application, and it keeps no connections to clients. */
-static bool is_application(const char *filename)
-{
-    static const char *const schemes[] = {"fcgi:", "scgi:", "uwsgi:"};
-    const char *url, *socket_end;
-    size_t i;
-
-    if (!filename || strncmp(filename, "proxy:", 6) != 0) {
-        return false;
-    }
-    url = filename + 6;
-    if (strncmp(url, "unix:", 5) == 0 &&
-        (socket_end = strchr(url, '|')) != NULL) {
-        url = socket_end + 1;
-    }
-    for (i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
-        if (strncmp(url, schemes[i], strlen(schemes[i])) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 ka_served kastats_served_by_handler(const request_rec *r)
 {
-    return r->proxyreq != PROXYREQ_NONE && !is_application(r->filename)
+    return r->proxyreq != PROXYREQ_NONE && !ka_proxied_is_application(r->filename)
                ? KA_SERVED_PROXIED
                : KA_SERVED_DYNAMIC;
 }

@@ -12,7 +12,7 @@ import kastats_env
 from kastats_env import BUILD, MPMS, PATIENCE, ROOT, Client, wait_for
 
 __all__ = ["BUILD", "MPMS", "PATIENCE", "ROOT", "Client", "PolicyHttpd",
-           "POLICY", "kept", "waited", "wait_for"]
+           "POLICY", "ask_at_the_end", "close", "kept", "waited", "wait_for"]
 
 POLICY = os.environ.get("KA_KAPOLICY", str(BUILD / "mod_kapolicy.so"))
 LOAD = f'LoadModule kapolicy_module "{POLICY}"\n'
@@ -35,6 +35,34 @@ class PolicyHttpd(kastats_env.Httpd):
             assert text.count(line) == 1
             text = text.replace(line, "")
         path.write_text(text)
+
+
+def close(clients):
+    for client in clients:
+        client.close()
+
+
+def ask_at_the_end(httpd, pauses):
+    """A client for each pause asks again after it, around the moment at which
+    its wait is ended: it hears, or its connection was closed before it sent.
+    No request is lost."""
+    answered = ended = 0
+    for pause in pauses:
+        client = httpd.client()
+        client.get("/")
+        time.sleep(pause)
+        try:
+            client.request("/")
+            client.response()
+            answered += 1
+        except (OSError, AssertionError):
+            ended += 1
+        client.close()
+    wait_for(lambda: httpd.totals()["open"] == 0, "closed")
+    totals = httpd.totals()
+    assert answered and ended
+    assert totals["requests"] == answered + ended + answered
+    assert totals["closes"]["aborted"] == 0
 
 
 def kept(headers, client):

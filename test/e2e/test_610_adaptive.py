@@ -5,7 +5,7 @@ import time
 import pytest
 
 import adaptive_run
-from policy_env import PolicyHttpd, wait_for
+from policy_env import PolicyHttpd, ask_at_the_end, close, wait_for
 
 KEEP = ["Connection: keep-alive"]
 FEW = {"prefork": "StartServers 10\nMinSpareServers 10\nMaxSpareServers 10\n"
@@ -27,11 +27,6 @@ def ask(httpd, n, path="/"):
     clients = [httpd.client() for _ in range(n)]
     return clients, [c.get(path, headers=KEEP)[1].get("keep-alive")
                      for c in clients]
-
-
-def close(clients):
-    for client in clients:
-        client.close()
 
 
 @sync
@@ -93,24 +88,8 @@ def test_a_request_that_comes_at_the_end_is_answered(mpm):
     """At every moment of the wait's end: a client sends, and hears; or its
     connection was closed before it sent."""
     conf = "KeepAliveTimeout 3\nKAPolicyAdaptive 30ms 30ms 98% 99%\n"
-    answered = ended = 0
     with started(mpm, conf) as h:
-        for i in range(120):
-            client = h.client()
-            client.get("/")
-            time.sleep(0.027 + 0.00005 * i)
-            try:
-                client.request("/")
-                client.response()
-                answered += 1
-            except (OSError, AssertionError):
-                ended += 1
-            client.close()
-        wait_for(lambda: h.totals()["open"] == 0, "closed")
-        totals = h.totals()
-    assert answered + ended == 120 and answered and ended
-    assert totals["requests"] == 120 + answered
-    assert totals["closes"]["aborted"] == 0
+        ask_at_the_end(h, (0.027 + 0.00005 * i for i in range(120)))
 
 
 @sync

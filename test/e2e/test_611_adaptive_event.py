@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from policy_env import PolicyHttpd, wait_for
+from policy_env import PolicyHttpd, ask_at_the_end, close, wait_for
 
 ONE = ("StartServers 1\nServerLimit 1\nThreadLimit 10\nThreadsPerChild 10\n"
        "MaxRequestWorkers 10\nMinSpareThreads 1\nMaxSpareThreads 10\n")
@@ -30,11 +30,6 @@ def idle(httpd, n):
         clients.append(httpd.client())
         assert clients[-1].get("/")[0] == 200
     return clients
-
-
-def close(clients):
-    for client in clients:
-        client.close()
 
 
 def closes(httpd):
@@ -116,24 +111,8 @@ def test_a_wait_that_began_before_ends_when_load_comes():
 @pytest.mark.parametrize("conf", ["KAPolicyAdaptive 30ms 30ms 98% 99%\n",
                                   "KAPolicy timeout=30ms\n"])
 def test_a_request_that_comes_at_the_end_is_answered(conf):
-    answered = ended = 0
     with started(conf) as h:
-        for i in range(200):
-            client = h.client()
-            client.get("/")
-            time.sleep(0.025 + 0.0005 * i)
-            try:
-                client.request("/")
-                client.response()
-                answered += 1
-            except (OSError, AssertionError):
-                ended += 1
-            client.close()
-        wait_for(lambda: h.totals()["open"] == 0, "closed")
-        totals = h.totals()
-    assert answered + ended == 200 and answered and ended
-    assert totals["requests"] == 200 + answered
-    assert totals["closes"]["aborted"] == 0
+        ask_at_the_end(h, (0.025 + 0.0005 * i for i in range(200)))
 
 
 def test_many_connections_one_watch():

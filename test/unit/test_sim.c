@@ -4,7 +4,7 @@
  */
 #include "unit.h"
 #include "model/random.h"
-#include "model/sim.h"
+#include "sim_fixed.h"
 
 #define SEC INT64_C(1000000)
 #define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
@@ -45,21 +45,6 @@ static void visit(ka_sim_traffic *out, const visitor *visitors, size_t n,
                             .end_us = (int64_t)(window_s * 1e6)};
 }
 
-/* Children that are there from the start and stay. */
-static ka_sim_config fixed(ka_mpm mpm, uint32_t children, uint32_t threads)
-{
-    ka_sim_config c = ka_sim_defaults(mpm);
-
-    c.spawn = (ka_spawn_settings){.mpm = mpm,
-                                  .start_servers = children,
-                                  .min_spare = 1,
-                                  .max_spare = 1000,
-                                  .threads_per_child = threads,
-                                  .server_limit = children,
-                                  .max_request_workers = children * threads};
-    return c;
-}
-
 static ka_sim_result run(const visitor *visitors, size_t n, double window_s,
                          const ka_sim_config *c, apr_pool_t *pool)
 {
@@ -77,7 +62,7 @@ static ka_sim_result run(const visitor *visitors, size_t n, double window_s,
 static void test_sim__prefork_holds_the_worker_while_idle(void **state)
 {
     static const visitor visitors[] = {{0, 1, 20, 1, 0}, {2, 1, -1, 0, 0}};
-    ka_sim_config c = fixed(KA_MPM_PREFORK, 1, 1);
+    ka_sim_config c = sim_fixed(KA_MPM_PREFORK, 1, 1);
     ka_sim_result r = run(visitors, 2, 30, &c, *state);
 
     assert_int_equal(r.outcome.requests, 3);
@@ -97,7 +82,7 @@ static void test_sim__prefork_holds_the_worker_while_idle(void **state)
 static void test_sim__linger_holds_the_worker_longer(void **state)
 {
     static const visitor visitors[] = {{0, 1, 20, 1, 0}, {2, 1, -1, 0, 0}};
-    ka_sim_config c = fixed(KA_MPM_WORKER, 1, 1);
+    ka_sim_config c = sim_fixed(KA_MPM_WORKER, 1, 1);
     ka_sim_result r;
 
     c.linger_us = 2 * SEC;
@@ -113,7 +98,7 @@ static void test_sim__linger_holds_the_worker_longer(void **state)
 static void test_sim__event_holds_none_while_idle(void **state)
 {
     static const visitor visitors[] = {{0, 1, 20, 1, 0}, {2, 1, -1, 0, 0}};
-    ka_sim_config c = fixed(KA_MPM_EVENT, 1, 1);
+    ka_sim_config c = sim_fixed(KA_MPM_EVENT, 1, 1);
     ka_sim_result r = run(visitors, 2, 30, &c, *state);
 
     assert_int_equal(r.waited, 0);
@@ -126,7 +111,7 @@ static void test_sim__event_holds_none_while_idle(void **state)
 static void test_sim__a_client_that_waited_keeps_its_gaps(void **state)
 {
     static const visitor visitors[] = {{0, 4, -1, 0, 0}, {1, 1, 2, 1, 0}};
-    ka_sim_config c = fixed(KA_MPM_PREFORK, 1, 1);
+    ka_sim_config c = sim_fixed(KA_MPM_PREFORK, 1, 1);
     ka_sim_result r = run(visitors, 2, 20, &c, *state);
 
     assert_int_equal(r.wait_most_us, 3 * SEC);
@@ -143,7 +128,7 @@ static void test_sim__a_full_queue_refuses_and_clients_retry(void **state)
 {
     static const visitor visitors[] = {
         {0, 8, -1, 0, 0}, {1, 0.5, -1, 0, 0}, {2, 1, -1, 0, 0}};
-    ka_sim_config c = fixed(KA_MPM_PREFORK, 1, 1);
+    ka_sim_config c = sim_fixed(KA_MPM_PREFORK, 1, 1);
     ka_sim_result r;
 
     c.queue = 1;
@@ -170,7 +155,7 @@ static void test_sim__event_evicts_when_all_workers_are_busy(void **state)
 {
     static const visitor visitors[] = {
         {0, 1, 4.5, 1, 0}, {2, 5, -1, 0, 0}, {3, 1, -1, 0, 0}};
-    ka_sim_config c = fixed(KA_MPM_EVENT, 1, 1);
+    ka_sim_config c = sim_fixed(KA_MPM_EVENT, 1, 1);
     ka_sim_result r = run(visitors, 3, 20, &c, *state);
 
     assert_int_equal(r.evicted, 1);
@@ -188,7 +173,7 @@ static void test_sim__event_evicts_when_all_workers_are_busy(void **state)
 static void test_sim__event_drops_a_request_that_finds_no_worker(void **state)
 {
     static const visitor visitors[] = {{0, 1, 3, 1, 0}, {2, 5, -1, 0, 0}};
-    ka_sim_config c = fixed(KA_MPM_EVENT, 1, 1);
+    ka_sim_config c = sim_fixed(KA_MPM_EVENT, 1, 1);
     ka_sim_result r = run(visitors, 2, 20, &c, *state);
 
     assert_int_equal(r.dropped, 1);
@@ -205,7 +190,7 @@ static void test_sim__event_accepts_up_to_the_async_limit(void **state)
     static const visitor visitors[] = {
         {0, 0.1, -1, 0, 4},   {0.2, 0.1, -1, 0, 4}, {0.4, 0.1, -1, 0, 4},
         {0.6, 0.1, -1, 0, 4}, {0.8, 0.1, -1, 0, 4}, {1, 0.1, -1, 0, 4}};
-    ka_sim_config c = fixed(KA_MPM_EVENT, 1, 2);
+    ka_sim_config c = sim_fixed(KA_MPM_EVENT, 1, 2);
     ka_sim_result r;
 
     c.async_factor = 1;
@@ -226,7 +211,7 @@ static void test_sim__max_connections_ends_a_child(void **state)
 {
     static const visitor visitors[] = {
         {0, 0.5, -1, 0, 0}, {2, 0.5, -1, 0, 0}, {4, 0.5, -1, 0, 0}};
-    ka_sim_config c = fixed(KA_MPM_PREFORK, 1, 1);
+    ka_sim_config c = sim_fixed(KA_MPM_PREFORK, 1, 1);
     ka_sim_result r;
 
     c.max_connections = 1;
@@ -243,8 +228,8 @@ static void test_sim__a_child_that_ends_lets_idle_ones_go(void **state)
 {
     static const visitor visitors[] = {{0, 0.5, 3, 0.5, 0},
                                        {2, 0.5, -1, 0, 0}};
-    ka_sim_config event = fixed(KA_MPM_EVENT, 1, 2);
-    ka_sim_config worker = fixed(KA_MPM_WORKER, 1, 2);
+    ka_sim_config event = sim_fixed(KA_MPM_EVENT, 1, 2);
+    ka_sim_config worker = sim_fixed(KA_MPM_WORKER, 1, 2);
     ka_sim_result r;
 
     event.max_connections = worker.max_connections = 2;
@@ -262,7 +247,7 @@ static void test_sim__a_child_that_ends_lets_idle_ones_go(void **state)
 static void test_sim__max_spare_ends_children(void **state)
 {
     static const visitor visitors[] = {{0, 9.5, -1, 0, 0}};
-    ka_sim_config c = fixed(KA_MPM_EVENT, 8, 2);
+    ka_sim_config c = sim_fixed(KA_MPM_EVENT, 8, 2);
     ka_sim_result r;
     size_t i;
 
@@ -285,7 +270,7 @@ static void test_sim__max_spare_ends_children(void **state)
 static void test_sim__m14_memory_and_handshakes(void **state)
 {
     static const visitor visitors[] = {{0, 1, -1, 0, 3}, {0.5, 1, -1, 0, 3}};
-    ka_sim_config c = fixed(KA_MPM_EVENT, 2, 4);
+    ka_sim_config c = sim_fixed(KA_MPM_EVENT, 2, 4);
     ka_sim_result r;
 
     c.handshake_cpu_us = KA_CPU_TLS_RSA_US;
@@ -308,7 +293,7 @@ static void test_sim__m14_memory_and_handshakes(void **state)
 static void test_sim__series_has_no_more_points_than_wanted(void **state)
 {
     static const visitor visitors[] = {{0, 1, -1, 0, 0}, {99, 1, -1, 0, 0}};
-    ka_sim_config c = fixed(KA_MPM_PREFORK, 3, 1);
+    ka_sim_config c = sim_fixed(KA_MPM_PREFORK, 3, 1);
     ka_sim_result r;
 
     c.points = 7;
@@ -349,7 +334,7 @@ static void assert_same(const ka_sim_result *a, const ka_sim_result *b)
 
 static void test_sim__a_seed_determines_all(void **state)
 {
-    ka_sim_config c = fixed(KA_MPM_EVENT, 6, 3);
+    ka_sim_config c = sim_fixed(KA_MPM_EVENT, 6, 3);
     ka_random random = {5};
     visitor visitors[2000];
     ka_sim_traffic traffic;

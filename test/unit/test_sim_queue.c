@@ -6,7 +6,7 @@
 #include "unit.h"
 #include "model/erlang.h"
 #include "model/random.h"
-#include "model/sim.h"
+#include "sim_fixed.h"
 
 #define SEC INT64_C(1000000)
 #define ARRIVALS 400000
@@ -40,15 +40,8 @@ static void markov(ka_sim_traffic *out, double per_s, uint64_t seed,
 /* Just so many workers, always. */
 static ka_sim_config fixed(ka_mpm mpm, uint32_t children, uint32_t threads)
 {
-    ka_sim_config c = ka_sim_defaults(mpm);
+    ka_sim_config c = sim_fixed(mpm, children, threads);
 
-    c.spawn = (ka_spawn_settings){.mpm = mpm,
-                                  .start_servers = children,
-                                  .min_spare = 1,
-                                  .max_spare = children * threads,
-                                  .threads_per_child = threads,
-                                  .server_limit = children,
-                                  .max_request_workers = children * threads};
     c.queue = UINT32_MAX;
     return c;
 }

@@ -5,7 +5,7 @@
  */
 #include "unit.h"
 #include "model/random.h"
-#include "model/sim.h"
+#include "sim_fixed.h"
 #include "model/sweep.h"
 
 #define SEC INT64_C(1000000)
@@ -74,16 +74,9 @@ static void random_trace(ka_trace *trace, ka_random *r, const shape *shape)
 /* Children enough from the first instant to the last. */
 static ka_sim_config ample(ka_mpm mpm, int64_t timeout_us)
 {
-    ka_sim_config c = ka_sim_defaults(mpm);
     uint32_t threads = mpm == KA_MPM_PREFORK ? 1 : 400;
+    ka_sim_config c = sim_fixed(mpm, 800 / threads, threads);
 
-    c.spawn = (ka_spawn_settings){.mpm = mpm,
-                                  .start_servers = 800 / threads,
-                                  .min_spare = 1,
-                                  .max_spare = 1000,
-                                  .threads_per_child = threads,
-                                  .server_limit = 1000,
-                                  .max_request_workers = 800};
     c.timeout_us = timeout_us;
     c.max_requests = 0;
     return c;

@@ -208,7 +208,8 @@ static void next_apply(ka_decision *d)
     }
     next(d, "Write the block with --output conf -o httpd-mpm.conf, include it "
             "behind the present one, check it with `apachectl configtest`, "
-            "then reload; ServerLimit and ThreadLimit need a full restart.");
+            "then reload; ServerLimit, ThreadLimit and ListenBacklog need a full "
+            "restart.");
     next(d, ka_source_words_of(d->report)->again);
 }
 

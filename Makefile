@@ -158,7 +158,7 @@ check-unit: $(UNIT_BIN)
 
 # Two runs side by side: tests of a server wait most of the time, those of the
 # command compute.  With --last-failed a run may have nothing to do (status 5).
-E2E_SERVER  = $(sort $(wildcard test/e2e/test_[156]*.py))
+E2E_SERVER  = $(sort $(wildcard test/e2e/test_[16]*.py))
 E2E_COMMAND = $(filter-out $(E2E_SERVER),$(sort $(wildcard test/e2e/test_*.py)))
 
 check-e2e: all $(VISITORS)

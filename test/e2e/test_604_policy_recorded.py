@@ -92,7 +92,11 @@ def test_log_item(httpd):
 @pytest.mark.parametrize("mpm", MPMS)
 @pytest.mark.parametrize("number", [signal.SIGUSR1, signal.SIGHUP])
 def test_restart_with_other_rules(mpm, number):
-    with PolicyHttpd(mpm, "KAPolicy close\n", kastats=False) as h:
+    # Told to stop at once, event closes the sockets that its workers have, and
+    # says so where one of them was about to close its own.
+    allowed = ["AH03092"] if number == signal.SIGHUP else []
+    with PolicyHttpd(mpm, "KAPolicy close\n", kastats=False,
+                     allowed=allowed) as h:
         client = h.client()
         assert not kept(client.get("/")[1], client)
         h.conf = LOAD + ("KeepAliveTimeout 3\nKAPolicy timeout=1\n"

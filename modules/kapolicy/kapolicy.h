@@ -4,6 +4,7 @@
  *
  *   mod_kapolicy.c  hooks of the server's life and of connections
  *   config.c        directives
+ *   check.c         what the MPM can do of them
  *   rule.c          one KAPolicy line is read
  *   match.c         rules are asked about a response
  *   response.c      a response decides on its connection

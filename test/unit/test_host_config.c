@@ -155,45 +155,46 @@ static void test_root__waits_for_no_fifo(void **state)
 /* ---- conditions -------------------------------------------------------------
  */
 
+static const struct {
+    const char *condition;
+    bool holds;
+} conditions[] = {{"IfModule ssl_module", true},
+             {"ifmodule mod_ssl.c", true},
+             {"IfModule !mod_ssl.c", false},
+             {"IfModule \"ssl_module\"", true},
+             {"IfModule Ssl_Module", false},
+             {"IfModule prefork.c", true},
+             {"IfModule mpm_prefork_module", true},
+             {"IfModule event.c", false},
+             {"IfModule !mpm_event_module", true},
+             {"IfModule http_core.c", true},
+             {"IfDefine SET", true},
+             {"IfDefine FROM_D", true},
+             {"IfDefine !UNSET", true},
+             {"IfDefine GONE", false},
+             {"IfVersion 2.4.62", true},
+             {"IfVersion = 2.4.61", false},
+             {"IfVersion == 2.4.62", true},
+             {"IfVersion > 2.4", true},
+             {"IfVersion >= 2.4.62", true},
+             {"IfVersion < 2.4.7", false},
+             {"IfVersion <= 2.4.100", true},
+             {"IfVersion !< 2.3", true},
+             {"IfVersion ! 2.4.62", false},
+             {"IfVersion ~ ^2\\.4\\.6", true},
+             {"IfVersion = /^2.5/", false},
+             {"IfVersion ~ Debian", true},
+             {"IfVersion >= x", false},
+             {"IfVersion % 2", false},
+             {"IfFile test.conf", true},
+             {"IfFile \"/etc/httpd/none\"", false},
+             {"IfDirective KeepAlive", true},
+             {"IfDirective RewriteEngine", false},
+             {"IfSection VirtualHost", true},
+             {"IfSection Macro", false}};
+
 static void test_read__conditions(void **state)
 {
-    static const struct {
-        const char *condition;
-        bool holds;
-    } cases[] = {{"IfModule ssl_module", true},
-                 {"ifmodule mod_ssl.c", true},
-                 {"IfModule !mod_ssl.c", false},
-                 {"IfModule \"ssl_module\"", true},
-                 {"IfModule Ssl_Module", false},
-                 {"IfModule prefork.c", true},
-                 {"IfModule mpm_prefork_module", true},
-                 {"IfModule event.c", false},
-                 {"IfModule !mpm_event_module", true},
-                 {"IfModule http_core.c", true},
-                 {"IfDefine SET", true},
-                 {"IfDefine FROM_D", true},
-                 {"IfDefine !UNSET", true},
-                 {"IfDefine GONE", false},
-                 {"IfVersion 2.4.62", true},
-                 {"IfVersion = 2.4.61", false},
-                 {"IfVersion == 2.4.62", true},
-                 {"IfVersion > 2.4", true},
-                 {"IfVersion >= 2.4.62", true},
-                 {"IfVersion < 2.4.7", false},
-                 {"IfVersion <= 2.4.100", true},
-                 {"IfVersion !< 2.3", true},
-                 {"IfVersion ! 2.4.62", false},
-                 {"IfVersion ~ ^2\\.4\\.6", true},
-                 {"IfVersion = /^2.5/", false},
-                 {"IfVersion ~ Debian", true},
-                 {"IfVersion >= x", false},
-                 {"IfVersion % 2", false},
-                 {"IfFile test.conf", true},
-                 {"IfFile \"/etc/httpd/none\"", false},
-                 {"IfDirective KeepAlive", true},
-                 {"IfDirective RewriteEngine", false},
-                 {"IfSection VirtualHost", true},
-                 {"IfSection Macro", false}};
     hosttree *tree = *state;
     apr_array_header_t *defines =
         apr_array_make(tree->pool, 1, sizeof(const char *));
@@ -202,9 +203,9 @@ static void test_read__conditions(void **state)
     size_t i;
 
     APR_ARRAY_PUSH(defines, const char *) = "FROM_D";
-    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        char *name = apr_pstrmemdup(tree->pool, cases[i].condition,
-                                    strcspn(cases[i].condition, " "));
+    for (i = 0; i < sizeof(conditions) / sizeof(conditions[0]); i++) {
+        char *name = apr_pstrmemdup(tree->pool, conditions[i].condition,
+                                    strcspn(conditions[i].condition, " "));
         const char *shown = hosttree_show(hosttree_read_as(
             tree,
             apr_psprintf(tree->pool,
@@ -212,11 +213,11 @@ static void test_read__conditions(void **state)
                          "LoadModule mpm_prefork_module x.so\n"
                          "Define SET\nDefine GONE\nUnDefine GONE\n"
                          "<%s>\nInside on\n</%s>\nAfter",
-                         cases[i].condition, name),
+                         conditions[i].condition, name),
             &input));
 
-        if (strcmp(shown, cases[i].holds ? "Inside on; After" : "After")) {
-            fail_msg("<%s>: %s", cases[i].condition, shown);
+        if (strcmp(shown, conditions[i].holds ? "Inside on; After" : "After")) {
+            fail_msg("<%s>: %s", conditions[i].condition, shown);
         }
     }
 }

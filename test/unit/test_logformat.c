@@ -69,104 +69,104 @@ static void test_logformat__text_and_name(void **state)
     }
 }
 
+static const struct {
+    const char *given, *error;
+} format_errors[] = {
+    { "%h %Y %t", "column 4: %Y is no item of httpd's LogFormat; remove "
+                  "it, or write %% for a percent sign" },
+    { "%t %>{x}Z", "column 4: %>{x}Z is no item of httpd's LogFormat; "
+                   "remove it, or write %% for a percent sign" },
+    { "%t %^XY", "column 4: %^XY is no item of httpd's LogFormat; remove "
+                 "it, or write %% for a percent sign" },
+    { "%t %^F", "column 4: %^ is no item of httpd's LogFormat; remove it, "
+                "or write %% for a percent sign" },
+    { "%t %\001", "column 4: %? is no item of httpd's LogFormat; remove "
+                  "it, or write %% for a percent sign" },
+    { "%t %{Referer", "column 5: the brace that opens here is not closed; "
+                      "add } before the item's letter" },
+    { "%t 100%", "column 7: the item that begins here has no letter; "
+                 "complete it, or write %% for a percent sign" },
+    { "%t %!200,304", "column 4: the item that begins here has no letter; "
+                      "complete it, or write %% for a percent sign" },
+    { "%t %h%u", "column 6: %h and %u touch with nothing to tell them "
+                 "apart; put a blank or quotes between them" },
+    { "%t %>s%b", "column 7: %>s and %b touch with nothing to tell them "
+                  "apart; put a blank or quotes between them" },
+    { "%t %U%q%H", "column 8: %U%q and %H touch with nothing to tell them "
+                   "apart; put a blank or quotes between them" },
+    { "%t %{x}i%{remote}p", "column 9: %{x}i and %{remote}p touch with "
+                            "nothing to tell them apart; put a blank or "
+                            "quotes between them" },
+    { "%h%200t", "column 3: %h and %200t touch with nothing to tell them "
+                 "apart; put a blank or quotes between them" },
+    { "%{%s}t%{msec_frac}t", "column 7: %{%s}t and %{msec_frac}t touch "
+                             "with nothing to tell them apart; put a "
+                             "blank or quotes between them" },
+    { "%{%F %T %Z}t%u", "column 13: %{%F %T %Z}t and %u touch with nothing "
+                        "to tell them apart; put a blank or quotes "
+                        "between them" },
+    { "%b%{%e %b %T %Y}t", "column 3: %b and %{%e %b %T %Y}t touch with "
+                           "nothing to tell them apart; put a blank or "
+                           "quotes between them" },
+    { "%{%F %H:%M:%-S}t%b", "column 17: %{%F %H:%M:%-S}t and %b touch with "
+                            "nothing to tell them apart; put a blank or "
+                            "quotes between them" },
+    { "%h %l", "column 6: the format has no time of the request; add %t" },
+    { "%h %D", "column 6: the format has no time of the request; add %t" },
+    { "%h %{%T}t", "column 4: %{%T}t does not tell the date and time of a "
+                   "request, as it lacks the year; add %t" },
+    { "%{%F}t", "column 1: %{%F}t does not tell the date and time of a "
+                "request, as it lacks the hour; add %t" },
+    { "%h %{end:%F %R}t", "column 4: %{end:%F %R}t does not tell the date "
+                          "and time of a request, as it lacks the second; "
+                          "add %t" },
+    { "%{usec_frac}t", "column 1: %{usec_frac}t is a fraction of a second "
+                       "without the second; add %t" },
+    { "%{%F %Q}t", "column 6: `%Q` in %{%F %Q}t is no strftime conversion; "
+                   "remove it, or use %{usec_frac}t for a fraction of a "
+                   "second" },
+    { "%t %{end:%N}t", "column 10: `%N` in %{end:%N}t is no strftime "
+                       "conversion; remove it, or use %{usec_frac}t for a "
+                       "fraction of a second" },
+    { "%t %h\\n%u", "column 6: a format with a newline makes several lines "
+                    "of each request, which cannot be read line by line; "
+                    "log one line per request" },
+    { "LogFormat \"%h %t", "column 11: the quote that opens here is not "
+                           "closed; close it behind the format" },
+    { "\"%h %t", "column 1: the quote that opens here is not closed; close "
+                 "it behind the format" },
+    { "LogFormat", "column 10: LogFormat lacks its format; give it as "
+                   "LogFormat \"...\" nickname" },
+    { "LogFormat %h %l %u", "column 17: LogFormat takes a format and a "
+                            "nickname; put the format into quotes" },
+    { "CustomLog logs/x", "column 17: CustomLog lacks its format; give the "
+                          "LogFormat line that the server uses" },
+    { "CustomLog logs/x mine",
+      "column 18: `mine` is no known format's name and holds no % item; "
+      "give a LogFormat line, or one of kastats, combinedio, "
+      "vhost_combined, combined, vhost_common, common, ssl_request" },
+    { "", "column 1: the format is empty; give a LogFormat line, or one of "
+          "kastats, combinedio, vhost_combined, combined, vhost_common, "
+          "common, ssl_request" },
+    /* Columns are those of what was given, quotes and escapes counted. */
+    { "LogFormat \"\\\"%r\\\" %Y\" x", "column 19: %Y is no item of "
+                                       "httpd's LogFormat; remove it, or "
+                                       "write %% for a percent sign" },
+    { "\\\"%r\\\" %Y", "column 8: %Y is no item of httpd's LogFormat; "
+                       "remove it, or write %% for a percent sign" },
+    { "%h \\\n%Y", "column 6: %Y is no item of httpd's LogFormat; remove "
+                   "it, or write %% for a percent sign" },
+};
+
 static void test_logformat__errors_name_column_item_and_remedy(void **state)
 {
-    static const struct {
-        const char *given, *error;
-    } cases[] = {
-        { "%h %Y %t", "column 4: %Y is no item of httpd's LogFormat; remove "
-                      "it, or write %% for a percent sign" },
-        { "%t %>{x}Z", "column 4: %>{x}Z is no item of httpd's LogFormat; "
-                       "remove it, or write %% for a percent sign" },
-        { "%t %^XY", "column 4: %^XY is no item of httpd's LogFormat; remove "
-                     "it, or write %% for a percent sign" },
-        { "%t %^F", "column 4: %^ is no item of httpd's LogFormat; remove it, "
-                    "or write %% for a percent sign" },
-        { "%t %\001", "column 4: %? is no item of httpd's LogFormat; remove "
-                      "it, or write %% for a percent sign" },
-        { "%t %{Referer", "column 5: the brace that opens here is not closed; "
-                          "add } before the item's letter" },
-        { "%t 100%", "column 7: the item that begins here has no letter; "
-                     "complete it, or write %% for a percent sign" },
-        { "%t %!200,304", "column 4: the item that begins here has no letter; "
-                          "complete it, or write %% for a percent sign" },
-        { "%t %h%u", "column 6: %h and %u touch with nothing to tell them "
-                     "apart; put a blank or quotes between them" },
-        { "%t %>s%b", "column 7: %>s and %b touch with nothing to tell them "
-                      "apart; put a blank or quotes between them" },
-        { "%t %U%q%H", "column 8: %U%q and %H touch with nothing to tell them "
-                       "apart; put a blank or quotes between them" },
-        { "%t %{x}i%{remote}p", "column 9: %{x}i and %{remote}p touch with "
-                                "nothing to tell them apart; put a blank or "
-                                "quotes between them" },
-        { "%h%200t", "column 3: %h and %200t touch with nothing to tell them "
-                     "apart; put a blank or quotes between them" },
-        { "%{%s}t%{msec_frac}t", "column 7: %{%s}t and %{msec_frac}t touch "
-                                 "with nothing to tell them apart; put a "
-                                 "blank or quotes between them" },
-        { "%{%F %T %Z}t%u", "column 13: %{%F %T %Z}t and %u touch with nothing "
-                            "to tell them apart; put a blank or quotes "
-                            "between them" },
-        { "%b%{%e %b %T %Y}t", "column 3: %b and %{%e %b %T %Y}t touch with "
-                               "nothing to tell them apart; put a blank or "
-                               "quotes between them" },
-        { "%{%F %H:%M:%-S}t%b", "column 17: %{%F %H:%M:%-S}t and %b touch with "
-                                "nothing to tell them apart; put a blank or "
-                                "quotes between them" },
-        { "%h %l", "column 6: the format has no time of the request; add %t" },
-        { "%h %D", "column 6: the format has no time of the request; add %t" },
-        { "%h %{%T}t", "column 4: %{%T}t does not tell the date and time of a "
-                       "request, as it lacks the year; add %t" },
-        { "%{%F}t", "column 1: %{%F}t does not tell the date and time of a "
-                    "request, as it lacks the hour; add %t" },
-        { "%h %{end:%F %R}t", "column 4: %{end:%F %R}t does not tell the date "
-                              "and time of a request, as it lacks the second; "
-                              "add %t" },
-        { "%{usec_frac}t", "column 1: %{usec_frac}t is a fraction of a second "
-                           "without the second; add %t" },
-        { "%{%F %Q}t", "column 6: `%Q` in %{%F %Q}t is no strftime conversion; "
-                       "remove it, or use %{usec_frac}t for a fraction of a "
-                       "second" },
-        { "%t %{end:%N}t", "column 10: `%N` in %{end:%N}t is no strftime "
-                           "conversion; remove it, or use %{usec_frac}t for a "
-                           "fraction of a second" },
-        { "%t %h\\n%u", "column 6: a format with a newline makes several lines "
-                        "of each request, which cannot be read line by line; "
-                        "log one line per request" },
-        { "LogFormat \"%h %t", "column 11: the quote that opens here is not "
-                               "closed; close it behind the format" },
-        { "\"%h %t", "column 1: the quote that opens here is not closed; close "
-                     "it behind the format" },
-        { "LogFormat", "column 10: LogFormat lacks its format; give it as "
-                       "LogFormat \"...\" nickname" },
-        { "LogFormat %h %l %u", "column 17: LogFormat takes a format and a "
-                                "nickname; put the format into quotes" },
-        { "CustomLog logs/x", "column 17: CustomLog lacks its format; give the "
-                              "LogFormat line that the server uses" },
-        { "CustomLog logs/x mine",
-          "column 18: `mine` is no known format's name and holds no % item; "
-          "give a LogFormat line, or one of kastats, combinedio, "
-          "vhost_combined, combined, vhost_common, common, ssl_request" },
-        { "", "column 1: the format is empty; give a LogFormat line, or one of "
-              "kastats, combinedio, vhost_combined, combined, vhost_common, "
-              "common, ssl_request" },
-        /* Columns are those of what was given, quotes and escapes counted. */
-        { "LogFormat \"\\\"%r\\\" %Y\" x", "column 19: %Y is no item of "
-                                           "httpd's LogFormat; remove it, or "
-                                           "write %% for a percent sign" },
-        { "\\\"%r\\\" %Y", "column 8: %Y is no item of httpd's LogFormat; "
-                           "remove it, or write %% for a percent sign" },
-        { "%h \\\n%Y", "column 6: %Y is no item of httpd's LogFormat; remove "
-                       "it, or write %% for a percent sign" },
-    };
-
-    ROWS(cases) {
+    ROWS(format_errors) {
         ka_logformat *format = NULL;
         const char *error = NULL;
 
-        assert_int_equal(ka_logformat_compile(&format, &error, cases[i].given,
+        assert_int_equal(ka_logformat_compile(&format, &error, format_errors[i].given,
                                               *state), APR_EINVAL);
-        assert_string_equal(error, cases[i].error);
+        assert_string_equal(error, format_errors[i].error);
         assert_null(format);
     }
 }

@@ -129,10 +129,20 @@ apr_status_t ka_analysis_histsweep(ka_analysis *analysis,
 /**
  * Sets the report's intervals, or why there are none, once it has its
  * outcomes.
- * @param sample  of their timeouts; NULL: there was no memory for it
+ * @param sample  NULL: there was no memory for it
  */
 void ka_analysis_intervals(ka_analysis *analysis, const ka_sample *sample,
                            const ka_options *options, apr_pool_t *pool);
+
+/**
+ * The same from pieces of the traffic.
+ * @param high     of a report without bracket, the same as low
+ * @param too_few  why there are no intervals if these are too few, part of a
+ *                 sentence
+ */
+void ka_analysis_resample(ka_analysis *analysis, const ka_pieces *low,
+                          const ka_pieces *high, const char *too_few,
+                          const ka_options *options, apr_pool_t *pool);
 
 /** Sets the report's `now` to the index of T0 in timeouts, which hold it. */
 void ka_analysis_set_now(ka_report *report, const int64_t *timeouts);

@@ -269,7 +269,9 @@ static apr_status_t sweep(ka_analysis *a, const ka_options *options,
         ka_analysis_intervals(a, a->tally->sample, options, pool);
     }
     else {
-        r->no_intervals = "a profile tells neither single visitors nor hours";
+        r->no_intervals = "the profile, or a part of it, was written without "
+                          "what tells visitors and hours apart; `kaadvisor "
+                          "profile` of this version keeps it";
     }
     return rv;
 }

@@ -6,6 +6,7 @@
 #include <apr_time.h>
 
 #include "../profile/live.h"
+#include "../profile/live_pieces.h"
 #include "../words.h"
 
 const char *ka_segment_unfit(const char *path, const ka_options *options,
@@ -146,6 +147,24 @@ static const char *note_of(const ka_live *live, const ka_hist_traffic *traffic,
     return ka_words_join(pool, notes, sizeof(notes) / sizeof(notes[0]));
 }
 
+static void find_intervals(ka_analysis *a, const ka_hist_traffic *traffic,
+                           const ka_options *options, apr_pool_t *pool)
+{
+    const ka_report *r = &a->report;
+    const ka_led led = {.traffic = traffic,
+                        .outcomes = r->low,
+                        .n = r->timeout_n,
+                        .now = r->now};
+    ka_pieces pieces;
+
+    ka_live_pieces(&pieces, a->live, &led, pool);
+    ka_analysis_resample(a, &pieces, &pieces,
+                         "the connections that the segment keeps one by one "
+                         "are of fewer than 6 groups of visitors, and its "
+                         "seconds make less than an hour",
+                         options, pool);
+}
+
 apr_status_t ka_analysis_segment(ka_analysis *a, const char **error,
                                  const char *path, const ka_options *options,
                                  apr_pool_t *pool)
@@ -175,11 +194,13 @@ apr_status_t ka_analysis_segment(ka_analysis *a, const char **error,
                      .source = &a->source,
                      .identity = ka_identity_name(KA_IDENTITY_LIVE),
                      .identity_note = note_of(a->live, &traffic, pool),
-                     .no_intervals = "a segment does not tell how visitors and "
-                                     "hours differ",
                      .profile = &a->profile,
                      .server = &a->server};
     r->timeout_us = ka_server_get(&a->server, KA_FACT_TIMEOUT, 0);
     r->timeout_us = r->timeout_us > 0 ? r->timeout_us : KA_TIMEOUT_OFF;
-    return ka_analysis_histsweep(a, &traffic, options, pool);
+    rv = ka_analysis_histsweep(a, &traffic, options, pool);
+    if (!rv) {
+        find_intervals(a, &traffic, options, pool);
+    }
+    return rv;
 }

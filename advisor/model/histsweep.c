@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "closers.h"
 #include "cover.h"
 
 /* Largest double that is a whole number and fits. */
@@ -146,22 +147,41 @@ double ka_hist_part_waited(const ka_hist_part *part, int64_t us)
 
 /* ---- beyond T0 ---------------------------------------------------------- */
 
-/* Of idle times longer than T0, the share longer than T0 + over_us, and how
- * long they last on average between T0 and there. */
-static double survive(double *idle_us, const ka_survival *s, int64_t over_us)
+/* What becomes of an idle time that T0 cut off, by T0 + over. */
+typedef struct fate {
+    double open;     /* share: neither a request nor the client ended it */
+    double returned; /* share: a request found it open */
+    double idle_us;  /* mean, between T0 and there */
+} fate;
+
+static fate fate_of(const ka_survival *s, const ka_closers *closers,
+                    int64_t over_us)
 {
-    double share = 1;
-    int64_t from = 0;
+    fate f = {0};
+    double share = 1, before_us = 0, idle_us;
     size_t i;
 
-    *idle_us = 0;
     for (i = 0; i < s->n && s->over_us[i] <= over_us; i++) {
-        *idle_us += share * (double)(s->over_us[i] - from);
-        from = s->over_us[i];
+        idle_us = ka_closers_idle(closers, s->over_us[i]);
+        f.idle_us += share * (idle_us - before_us);
+        f.returned += (share - s->share[i]) *
+                      ka_closers_stay(closers, s->over_us[i]);
+        before_us = idle_us;
         share = s->share[i];
     }
-    *idle_us += share * (double)(over_us - from);
-    return share;
+    f.idle_us += share * (ka_closers_idle(closers, over_us) - before_us);
+    f.open = share * ka_closers_stay(closers, over_us);
+    return f;
+}
+
+/* Bounds (survival.n 0) stay bounds: nobody closes. */
+static ka_closers closers_of(const ka_hist_part *part,
+                             const ka_survival *survival, int64_t limit_us)
+{
+    return survival->n == 0
+               ? (ka_closers){.limit_us = limit_us}
+               : ka_closers_of(&part->gap, &part->tail, part->closed,
+                               part->cut, limit_us);
 }
 
 /* ---- all parts at a timeout --------------------------------------------- */
@@ -195,11 +215,12 @@ static void add_part(sums *s, const ka_hist_part *part, int64_t timeout_us,
         s->idle_us += cut * (double)timeout_us;
     }
     else {
-        double over, share = survive(&over, survival, timeout_us - limit_us);
+        const ka_closers closers = closers_of(part, survival, limit_us);
+        const fate f = fate_of(survival, &closers, timeout_us - limit_us);
 
-        s->timed_out += cut * share;
-        s->opened -= fmin(cut * (1 - share), (double)part->opens);
-        s->idle_us += cut * ((double)limit_us + over);
+        s->timed_out += cut * f.open;
+        s->opened -= fmin(cut * f.returned, (double)part->opens);
+        s->idle_us += cut * ((double)limit_us + f.idle_us);
     }
 }
 

@@ -9,7 +9,11 @@
  *     N(T) is therefore an upper bound of the connections opened (reuse a
  *     lower one), H(T) an upper bound of the idle time; `measured` is false.
  *     Where it was observed how soon clients of connections that timed out
- *     came back (survival), N and H above T0 are estimates instead.
+ *     came back (survival), N and H above T0 are estimates instead: of those
+ *     that T0 cut off, R(x) would not have come back after x and S(x) not have
+ *     closed by themselves (closers.h), so that T > T0
+ *       keeps open  R(T) S(T)       saves  sum of S(x) over the returns x <= T
+ *       is idle     integral of R(x) S(x) from T0 to T
  *   - who held at once.  Peaks, quantiles and z come from a history of single
  *     seconds at T0, scaled for other T as levels.h says.
  *
@@ -42,12 +46,14 @@
 /* The traffic under one T0: a vhost's. */
 typedef struct ka_hist_part {
     ka_hist gap;      /* us: idle times that ended with a request */
-    ka_hist tail;     /* us: those that ended with the client's close */
+    ka_hist tail;     /* us: those that ended with a close */
     uint64_t opens;   /* requests that opened a connection */
     uint64_t joined;  /* requests without an idle time before: pipelined */
     uint64_t parted;  /* of them, HTTP/1: with KeepAlive Off each opens one */
     uint64_t cut;     /* idle times that only are known to exceed T0: it, or
                          KeepAlive Off, ended the connection */
+    uint64_t closed;  /* idle times in tail that the client's close ended;
+                         others, the server's for another reason than T0 */
     int64_t limit_us; /* T0, or KA_TIMEOUT_OFF */
 } ka_hist_part;
 

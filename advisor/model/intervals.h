@@ -1,7 +1,7 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE.
  *
- * How far the numbers of a log would have come out otherwise (MODEL 6): 90 %
- * intervals by bootstrap (resample.h) on a sample (sample.h).
+ * How far numbers would have come out otherwise (MODEL 6): 90 % intervals by
+ * bootstrap (resample.h) on pieces of the traffic (pieces.h).
  *
  *   by visitor  groups of addresses with all their traffic: some visitors ask
  *               for much, and others might have come
@@ -9,7 +9,8 @@
  *               are as long as there can be KA_BLOCKS_WANTED of them, so that
  *               what belongs together stays together: bursts that are longer
  *               than a block look less than they are.  Within an hour there are
- *               too few, KA_UNITS_MIN of 10 minutes
+ *               too few, KA_UNITS_MIN of 10 minutes.  Of several servers a
+ *               block holds what all of them did then
  *
  * Of the two the wider one counts, for each number by itself: one does not see
  * the hours, the other not the few addresses that make the traffic.  Of a
@@ -17,7 +18,7 @@
  *
  * Blocks of hours within one day take it for chance which hours are busy: on
  * less than a week the intervals are rather too wide.  They say nothing of what
- * the log does not show: another season, or how connections were guessed.
+ * the source does not show: another season, or how connections were guessed.
  *
  * Workers [M12] rest on the busiest hour alone, of which there is one.  Its
  * mean A and its variance vary as those of a Gaussian process whose correlation
@@ -33,11 +34,9 @@
 #include <stdbool.h>
 #include <apr_errno.h>
 #include <apr_pools.h>
-#include "../profile/sample.h"
 #include "outcome.h"
+#include "pieces.h"
 #include "resample.h"
-
-#define KA_BLOCKS_WANTED 12
 
 typedef struct ka_timeout_intervals {
     ka_interval connections;
@@ -59,16 +58,17 @@ typedef struct ka_intervals {
 
 /**
  * @param out     arrays owned by pool
- * @param sample  of the same timeouts as the outcomes
  * @param low     low[n], the side with the fewest connections
  * @param high    high[n]; == low without bracket
+ * @param pieces  of each of the two sides; the second of a bracket only
  * @param delta   of [M18]
  * @return APR_SUCCESS; APR_INCOMPLETE: neither by visitor nor by time there
- *         are KA_UNITS_MIN units; APR_EINVAL: other timeouts; APR_ENOMEM.
+ *         are KA_UNITS_MIN pieces; APR_EINVAL: other timeouts; APR_ENOMEM.
  *         out is undefined unless APR_SUCCESS.
- * Takes some milliseconds, whatever the log.
+ * Takes some milliseconds, whatever the source.
  */
-apr_status_t ka_intervals_make(ka_intervals *out, const ka_sample *sample,
+apr_status_t ka_intervals_make(ka_intervals *out,
+                               const ka_pieces *const pieces[2],
                                const ka_outcome *low, const ka_outcome *high,
                                size_t n, double delta, apr_pool_t *pool);
 

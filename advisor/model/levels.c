@@ -153,23 +153,27 @@ static double most_in(const uint32_t *values, size_t n)
 
 /* [M12] on the busiest period.  Maxima of longer steps hide the variance
  * within: workers are then no fewer than the period's peak. */
-static double size_periods(const tally *t)
+static void size_periods(ka_held *out, const tally *t)
 {
     size_t period = values_in(t->levels, PERIOD_S), from, to;
-    double workers = 0;
 
     for (from = 0; from < t->levels->n; from = to) {
+        double workers, mean;
         moments m;
 
         to = period_end(from, t->levels->n, period);
         m = moments_of(t->scaled + from, to - from);
-        workers = fmax(workers, ka_workers_needed(m.mean * t->bias, z_of(&m),
-                                                  KA_BLOCKING));
+        mean = m.mean * t->bias;
+        workers = ka_workers_needed(mean, z_of(&m), KA_BLOCKING);
         if (t->levels->step_s > 1) {
             workers = fmax(workers, most_in(t->scaled + from, to - from));
         }
+        if (workers > out->workers) {
+            out->workers = workers;
+            out->busiest_mean = mean;
+            out->busiest_variance = mean * z_of(&m);
+        }
     }
-    return workers;
 }
 
 static apr_status_t scale(tally *t)
@@ -222,7 +226,7 @@ static void summarize(ka_held *out, const tally *t)
     moments m = moments_of(t->scaled, t->levels->n);
 
     out->variance = m.mean > 0 ? out->mean * m.variance / m.mean : 0;
-    out->workers = size_periods(t);
+    size_periods(out, t);
     out->p99 = quantile_but(t, P99_PARTS);
     out->p999 = quantile_but(t, P999_PARTS);
     out->peak = (double)t->most;

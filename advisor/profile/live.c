@@ -219,6 +219,7 @@ static void fill_part(ka_hist_part *part, const ka_live_vhost *vhost)
     ka_stats_classes(&part->tail, stats, KA_QUANTITY_TAIL);
     /* Those that KeepAlive Off ended were not idle at all. */
     part->cut = closes[KA_REASON_KEEPALIVE_OFF];
+    part->closed = closes[KA_REASON_CLIENT_CLOSED];
     ka_hist_part_cut(part, closes[KA_REASON_IDLE_TIMEOUT], KA_TIMER_SLACK_US);
 }
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "saturate.h"
+
 /* So far from any time that no block is there. */
 #define NOWHERE INT64_MIN
 
@@ -41,6 +43,32 @@ ka_sample *ka_sample_make(const int64_t *timeouts, size_t n)
     return s;
 }
 
+static char *copy_sides(const char *sides, size_t n)
+{
+    char *copy = malloc(n);
+
+    return copy ? memcpy(copy, sides, n) : NULL;
+}
+
+ka_sample *ka_sample_copy(const ka_sample *s)
+{
+    ka_sample *copy = malloc(sizeof(*copy));
+
+    if (!copy) {
+        return NULL;
+    }
+    *copy = *s;
+    copy->groups =
+        copy_sides(s->groups, KA_SAMPLE_GROUPS * 2 * s->side_bytes);
+    copy->blocks =
+        copy_sides(s->blocks, KA_SAMPLE_BLOCKS * 2 * s->side_bytes);
+    if (!copy->groups || !copy->blocks) {
+        ka_sample_free(copy);
+        return NULL;
+    }
+    return copy;
+}
+
 void ka_sample_free(ka_sample *s)
 {
     if (s) {
@@ -65,19 +93,30 @@ void ka_sample_begin(ka_sample *s, int64_t begin_us)
     forget_places(s);
 }
 
+static void add(uint64_t *into, uint64_t from)
+{
+    *into = ka_add_saturated(*into, from);
+}
+
+static void add_idle(ka_sample_idle *into, const ka_sample_idle *from)
+{
+    add(&into->gap_n, from->gap_n);
+    add(&into->gap_us, from->gap_us);
+    add(&into->tail_n, from->tail_n);
+    add(&into->tail_us, from->tail_us);
+}
+
 static void add_side(ka_sample_side *into, const ka_sample_side *from,
                      size_t classes)
 {
     size_t k;
 
-    into->requests += from->requests;
-    into->opens += from->opens;
-    into->busy_us += from->busy_us;
+    add(&into->requests, from->requests);
+    add(&into->opens, from->opens);
+    add(&into->busy_us, from->busy_us);
+    add(&into->covered_us, from->covered_us);
     for (k = 0; k < classes; k++) {
-        into->idle[k].gap_n += from->idle[k].gap_n;
-        into->idle[k].gap_us += from->idle[k].gap_us;
-        into->idle[k].tail_n += from->idle[k].tail_n;
-        into->idle[k].tail_us += from->idle[k].tail_us;
+        add_idle(&into->idle[k], &from->idle[k]);
     }
 }
 
@@ -95,7 +134,7 @@ static void move_block(ka_sample *s, size_t to, size_t from)
 }
 
 /* Of 10 min, 1 h, 4 h, 1 d, 4 d ... each is a multiple of the one before. */
-static int64_t longer_than(int64_t block_us)
+int64_t ka_sample_longer(int64_t block_us)
 {
     const bool by_six = block_us == KA_SAMPLE_BLOCK_US ||
                         block_us == 24 * KA_SAMPLE_BLOCK_US;
@@ -105,7 +144,7 @@ static int64_t longer_than(int64_t block_us)
 
 static void lengthen(ka_sample *s)
 {
-    const int64_t times = longer_than(s->block_us) / s->block_us;
+    const int64_t times = ka_sample_longer(s->block_us) / s->block_us;
     const int64_t first = floor_of(s->first, times);
     size_t i, to = 0;
 
@@ -134,6 +173,40 @@ void ka_sample_seek(ka_sample *s, ka_sample_place *place, int64_t at_us)
     place->block = (size_t)at;
     if (s->block_n <= place->block) {
         s->block_n = place->block + 1;
+    }
+}
+
+/* The part of [from, to) that the window covers. */
+static uint64_t covered(const ka_sample *s, int64_t from_us, int64_t to_us)
+{
+    const int64_t from = from_us > s->begin_us ? from_us : s->begin_us;
+    const int64_t to = to_us < s->end_us ? to_us : s->end_us;
+
+    return to > from ? (uint64_t)(to - from) : 0;
+}
+
+void ka_sample_end(ka_sample *s, int64_t end_us)
+{
+    ka_sample_place last;
+    size_t i;
+
+    s->end_us = end_us;
+    if (end_us <= s->begin_us) {
+        return;
+    }
+    ka_sample_seek(s, &last, end_us - 1);
+    for (i = 0; i < s->block_n; i++) {
+        const int64_t at = s->first + (int64_t)i;
+
+        ka_sample_block_side(s, i, 0)->covered_us =
+            covered(s, at * s->block_us, (at + 1) * s->block_us);
+    }
+}
+
+void ka_sample_shorten(ka_sample *s, size_t blocks)
+{
+    while (s->block_n > blocks && blocks > 0) {
+        lengthen(s);
     }
 }
 
@@ -166,18 +239,80 @@ size_t ka_sample_class(const ka_sample *s, int64_t idle_us)
     return low;
 }
 
+/* Blocks of both as long as each other's, and so long that all have room.
+ * @return where they begin together */
+static int64_t align(ka_sample *a, ka_sample *b)
+{
+    for (;;) {
+        const int64_t first = a->first < b->first ? a->first : b->first;
+        const int64_t a_end = a->first + (int64_t)a->block_n;
+        const int64_t b_end = b->first + (int64_t)b->block_n;
+
+        if (a->block_us < b->block_us) {
+            lengthen(a);
+        }
+        else if (b->block_us < a->block_us) {
+            lengthen(b);
+        }
+        else if ((a_end > b_end ? a_end : b_end) - first > KA_SAMPLE_BLOCKS) {
+            lengthen(a);
+            lengthen(b);
+        }
+        else {
+            return first;
+        }
+    }
+}
+
+/* Moves all blocks on, so that the first one is an earlier one. */
+static void begin_at(ka_sample *s, int64_t first)
+{
+    const size_t by = (size_t)(s->first - first), size = 2 * s->side_bytes;
+
+    if (by > 0) {
+        memmove(s->blocks + by * size, s->blocks, s->block_n * size);
+        memset(s->blocks, 0, by * size);
+        s->block_n += by;
+        s->first = first;
+        forget_places(s);
+    }
+}
+
+/* Nothing was counted in `into` so far. */
+static void take_window(ka_sample *into, const ka_sample *from)
+{
+    into->block_us = from->block_us;
+    into->first = from->first;
+    into->begin_us = from->begin_us;
+    into->end_us = from->end_us;
+}
+
+static void merge_window(ka_sample *into, const ka_sample *from)
+{
+    if (from->begin_us < into->begin_us) {
+        into->begin_us = from->begin_us;
+    }
+    if (from->end_us > into->end_us) {
+        into->end_us = from->end_us;
+    }
+}
+
 void ka_sample_merge(ka_sample *into, ka_sample *from)
 {
     const size_t classes = into->timeout_n + 1;
+    int64_t first;
     size_t i;
     int side;
 
-    while (into->block_us < from->block_us) {
-        lengthen(into);
+    if (from->block_n == 0) {
+        return;
     }
-    while (from->block_us < into->block_us) {
-        lengthen(from);
+    if (into->block_n == 0) {
+        take_window(into, from);
     }
+    first = align(into, from);
+    begin_at(into, first);
+    begin_at(from, first);
     for (side = 0; side < 2; side++) {
         for (i = 0; i < KA_SAMPLE_GROUPS; i++) {
             add_side(ka_sample_group_side(into, i, side),
@@ -191,6 +326,7 @@ void ka_sample_merge(ka_sample *into, ka_sample *from)
     if (into->block_n < from->block_n) {
         into->block_n = from->block_n;
     }
+    merge_window(into, from);
 }
 
 static bool side_differs(const ka_sample_side *a, const ka_sample_side *b,
@@ -230,9 +366,10 @@ static void swap_sides(const ka_sample *s, ka_sample_side *low,
                        ka_sample_side *high)
 {
     high->requests = low->requests;
+    high->covered_us = low->covered_us;
     swap_words((uint64_t *)low, (uint64_t *)high,
                s->side_bytes / sizeof(uint64_t));
-    high->requests = 0;
+    high->requests = high->covered_us = 0;
 }
 
 void ka_sample_swap(ka_sample *s)
@@ -255,27 +392,5 @@ void ka_sample_total(ka_sample_side *out, const ka_sample *s, int side)
 
     for (i = 0; i < KA_SAMPLE_GROUPS; i++) {
         add_side(out, ka_sample_group_side(s, i, side), s->timeout_n + 1);
-    }
-}
-
-void ka_sample_evaluate(double *n, double *idle_us, const ka_sample *s,
-                        const ka_sample_side *side)
-{
-    double gaps = 0, waits = 0, shorter_us = 0;
-    size_t j, k;
-
-    for (k = 0; k <= s->timeout_n; k++) {
-        gaps += (double)side->idle[k].gap_n;
-        waits += (double)(side->idle[k].gap_n + side->idle[k].tail_n);
-    }
-    for (j = 0; j < s->timeout_n; j++) {
-        const int64_t wait_us = s->timeouts[j] > 0 ? s->timeouts[j] : 0;
-        const ka_sample_idle *idle = &side->idle[j];
-
-        gaps -= (double)idle->gap_n;
-        waits -= (double)(idle->gap_n + idle->tail_n);
-        shorter_us += (double)(idle->gap_us + idle->tail_us);
-        n[j] = (double)side->opens + gaps;
-        idle_us[j] = shorter_us + waits * (double)wait_us;
     }
 }

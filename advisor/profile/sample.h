@@ -25,6 +25,9 @@
  *   N(T[j]) = opens + #{gap k > j}
  *   H(T[j]) = sum{k <= j} + T[j] #{k > j}, gaps and tails
  *
+ * Samples of other logs, of other servers too, add up: groups by address,
+ * blocks by the clock, with the server time that each covers.
+ *
  * Memory: 64 bytes for each timeout, group and block, as they are used; of
  * 27 timeouts 0.6 MB at most.
  * Concurrency: one thread.
@@ -35,6 +38,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "../model/pieces.h"
 #include "connections.h"
 
 #define KA_SAMPLE_GROUPS 64
@@ -55,7 +59,8 @@ typedef struct ka_sample_side {
     uint64_t requests; /* of the low side only: they are those of both */
     uint64_t opens;    /* chains that open */
     uint64_t busy_us;  /* S */
-    uint64_t unused;
+    uint64_t covered_us; /* server time of a block, once all is counted; of
+                            the low side only */
     ka_sample_idle idle[]; /* idle[timeout_n + 1] */
 } ka_sample_side;
 
@@ -76,7 +81,8 @@ typedef struct ka_sample {
     size_t block_n;         /* those from here on are empty */
     int64_t block_us;       /* length of a block */
     int64_t first;          /* block i begins at (first + i) block_us */
-    int64_t begin_us, end_us; /* the window; end_us once all is counted */
+    int64_t begin_us, end_us; /* the window, first to last; end_us once all is
+                                 counted */
     ka_sample_place places[KA_SAMPLE_PLACES];
 } ka_sample;
 
@@ -88,9 +94,15 @@ ka_sample *ka_sample_make(const int64_t *timeouts, size_t n);
 /** Frees it; NULL does nothing. */
 void ka_sample_free(ka_sample *sample);
 
+/** A copy, to be freed by ka_sample_free; NULL without memory. */
+ka_sample *ka_sample_copy(const ka_sample *sample);
+
 /** Says where time begins, before anything is counted; earlier times than
  * begin_us count in its block.  |begin_us| <= KA_TRACE_TIME_MAX. */
 void ka_sample_begin(ka_sample *sample, int64_t begin_us);
+
+/** Says where time ends, once all is counted: which blocks it covers. */
+void ka_sample_end(ka_sample *sample, int64_t end_us);
 
 /** Makes room for a time, and sets the place to its block. */
 void ka_sample_seek(ka_sample *sample, ka_sample_place *place, int64_t at_us);
@@ -132,8 +144,22 @@ static inline unsigned ka_sample_group(uint64_t address)
 /** The class of an idle time. */
 size_t ka_sample_class(const ka_sample *sample, int64_t idle_us);
 
-/** Adds all of `from`, of the same timeouts and begin, to `into`. */
+/** Adds all of `from`, of the same timeouts, to `into`: associative and
+ * commutative.  Blocks of `from` may become longer. */
 void ka_sample_merge(ka_sample *into, ka_sample *from);
+
+/** Forgets all timeouts but timeouts[n], which are among the sample's: nothing
+ * else changes. */
+void ka_sample_keep(ka_sample *sample, const int64_t *timeouts, size_t n);
+
+/** Makes blocks longer until there are at most so many. */
+void ka_sample_shorten(ka_sample *sample, size_t blocks);
+
+/** The length of blocks after block_us. */
+int64_t ka_sample_longer(int64_t block_us);
+
+/** Takes the low side for the high one, too: without bracket. */
+void ka_sample_double(ka_sample *sample);
 
 /** Takes the low side for the high one, and the high one for the low. */
 void ka_sample_swap(ka_sample *sample);
@@ -151,6 +177,14 @@ void ka_sample_total(ka_sample_side *out, const ka_sample *sample, int side);
  * n[timeout_n], idle_us[timeout_n]. */
 void ka_sample_evaluate(double *n, double *idle_us, const ka_sample *sample,
                         const ka_sample_side *side);
+
+/**
+ * One side as the pieces that intervals are resampled from.
+ * @param out       of timeouts[n], owned by pool; others than the sample's lie
+ *                  between or with their neighbours
+ */
+void ka_sample_pieces(ka_pieces *out, const ka_sample *sample, int side,
+                      const int64_t *timeouts, size_t n, apr_pool_t *pool);
 
 /**
  * The sample of a log that was kept: of both traces, where there is a bracket.

@@ -90,12 +90,12 @@ ka_sample *ka_sample_of_connections(const ka_connections *connections,
         return NULL;
     }
     ka_sample_begin(s, low->begin_us);
-    s->end_us = low->end_us;
     if (!count_side(s, 0, low, requests->items) ||
         (connections->bracket &&
          !count_side(s, 1, &connections->high, requests->items))) {
         ka_sample_free(s);
         return NULL;
     }
+    ka_sample_end(s, low->end_us);
     return s;
 }

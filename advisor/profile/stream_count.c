@@ -413,7 +413,7 @@ void ka_shards_finish(ka_shard *shards, int64_t begin_us)
         raise_to(&shards[0].end_us, shards[i].end_us);
     }
     evaluate_sides(tally, sample);
-    sample->end_us = shards[0].end_us;
+    ka_sample_end(sample, shards[0].end_us);
     tally->sample = sample;
     shards[0].sample = NULL;
     tally->window_us = (uint64_t)(shards[0].end_us - begin_us);

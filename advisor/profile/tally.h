@@ -143,8 +143,9 @@ typedef struct ka_tally {
     size_t timeout_n;    /* of each side's */
     int64_t timeouts[KA_TALLY_TIMEOUTS]; /* ascending, KA_TIMEOUT_OFF first */
     ka_tally_side side[2]; /* low: fewest connections; high */
-    ka_sample *sample;   /* for intervals; freed with the tally; NULL: none is
-                            known, as of several parts, or from a file */
+    ka_sample *sample;   /* for intervals, of the same timeouts; freed with
+                            the tally; NULL: of some part with requests none
+                            is known */
     bool failed;         /* memory ran out: do not use it */
 } ka_tally;
 

@@ -374,6 +374,56 @@ static void merge_sides(ka_tally *into, const ka_tally *from)
     }
 }
 
+/* ---- the sample ---------------------------------------------------------- */
+
+static bool lacks_sample(const ka_tally *tally)
+{
+    return tally->requests > 0 && tally->sample == NULL;
+}
+
+static void drop_sample(ka_tally *tally)
+{
+    ka_sample_free(tally->sample);
+    tally->sample = NULL;
+}
+
+/* Of a part without bracket both sides are the low one. */
+static void fit_sample(ka_sample *sample, const ka_tally *into, bool to_double)
+{
+    ka_sample_keep(sample, into->timeouts, into->timeout_n);
+    if (to_double) {
+        ka_sample_double(sample);
+    }
+}
+
+/* Only of parts that all have one.  Once the timeouts are settled. */
+static void merge_sample(ka_tally *into, const ka_tally *from)
+{
+    const bool bracket = into->bracket || from->bracket;
+    ka_sample *copy;
+
+    if (lacks_sample(into) || lacks_sample(from)) {
+        drop_sample(into);
+        return;
+    }
+    copy = from->sample ? ka_sample_copy(from->sample) : NULL;
+    if (into->sample) {
+        fit_sample(into->sample, into, bracket && !into->bracket);
+    }
+    if (copy == NULL) {
+        into->failed |= from->sample != NULL;
+        return;
+    }
+    fit_sample(copy, into, bracket && !from->bracket);
+    if (into->sample) {
+        ka_sample_merge(into->sample, copy);
+        ka_sample_free(copy);
+    }
+    else {
+        into->sample = copy;
+    }
+}
+
 void ka_tally_merge(ka_tally *into, const ka_tally *from)
 {
     into->failed |= from->failed;
@@ -382,10 +432,9 @@ void ka_tally_merge(ka_tally *into, const ka_tally *from)
     }
     ka_tally_forget_seconds(&into->side[0]);
     ka_tally_forget_seconds(&into->side[1]);
-    ka_sample_free(into->sample);
-    into->sample = NULL;
-    /* These ask whether `into` is empty. */
+    /* These ask whether `into` is empty, and what it was. */
     merge_timeouts(into, from);
+    merge_sample(into, from);
     merge_limits(into, from);
     merge_counts(into, from);
     merge_clocks(into, from);

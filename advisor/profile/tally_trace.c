@@ -370,6 +370,9 @@ static apr_status_t count_part(ka_tally *part, const ka_traced *from)
     }
     if (rv == APR_SUCCESS && from->served->n > 0) {
         rv = count_sides(part, from);
+        part->sample = ka_sample_of_connections(
+            from->connections, from->served, part->timeouts, part->timeout_n);
+        part->failed |= part->sample == NULL;
     }
     return rv;
 }

@@ -216,18 +216,18 @@ apr_status_t ka_profilefile_read(ka_hosts *hosts, const char **error,
 
 /* Finer ones first; each leaves no more than the one before. */
 static const ka_pf_detail details[] = {
-    {.hours = SIZE_MAX, .vhosts = 256, .join = 0},
-    {.hours = 24 * 7, .vhosts = 256, .join = 0},
-    {.hours = 24 * 2, .vhosts = 256, .join = 0},
-    {.hours = 24 * 2, .vhosts = 100, .join = 0},
-    {.hours = 24 * 2, .vhosts = 32, .join = 0},
-    {.hours = 24 * 2, .vhosts = 32, .join = 1},
-    {.hours = 24 * 2, .vhosts = 32, .join = 2},
-    {.hours = 24 * 2, .vhosts = 8, .join = 3},
-    {.hours = 24, .vhosts = 8, .join = 4},
-    {.hours = 12, .vhosts = 1, .join = 5},
-    {.hours = 6, .vhosts = 0, .join = 6},
-    {.hours = 3, .vhosts = 0, .join = 8}};
+    {.hours = SIZE_MAX, .vhosts = 256, .join = 0, .blocks = 48},
+    {.hours = 24 * 7, .vhosts = 256, .join = 0, .blocks = 48},
+    {.hours = 24 * 2, .vhosts = 256, .join = 0, .blocks = 48},
+    {.hours = 24 * 2, .vhosts = 100, .join = 0, .blocks = 48},
+    {.hours = 24 * 2, .vhosts = 32, .join = 0, .blocks = 48},
+    {.hours = 24 * 2, .vhosts = 32, .join = 1, .blocks = 48},
+    {.hours = 24 * 2, .vhosts = 32, .join = 2, .blocks = 48},
+    {.hours = 24 * 2, .vhosts = 8, .join = 3, .blocks = 24},
+    {.hours = 24, .vhosts = 8, .join = 4, .blocks = 24},
+    {.hours = 12, .vhosts = 1, .join = 5, .blocks = 0},
+    {.hours = 6, .vhosts = 0, .join = 6, .blocks = 0},
+    {.hours = 3, .vhosts = 0, .join = 8, .blocks = 0}};
 
 #define DETAIL_N (sizeof(details) / sizeof(details[0]))
 

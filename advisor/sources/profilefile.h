@@ -20,8 +20,9 @@
  * A line is at most KA_PROFILE_LINE_SIZE long.  Where it would be longer, it
  * gets coarser, in this order: hours that are not the fullest are left out,
  * vhosts that are not the busiest counted together, then left out, and
- * holders' bins joined, to the larger number of holders.  More vhosts than
- * KA_TALLY_VHOSTS are never kept apart.
+ * holders' bins joined, to the larger number of holders; the sample's blocks
+ * are joined, then it is left out.  More vhosts than KA_TALLY_VHOSTS are never
+ * kept apart.
  *
  * Addresses of clients are not in it, but the hashes of some are: a profile
  * is about as private as its log.

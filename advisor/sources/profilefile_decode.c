@@ -427,7 +427,8 @@ static bool take_line(ka_pf_taker *d, ka_tally *tally, const json_t *line)
            take_hashes(d, &tally->clients, line, "clients") &&
            take_hashes(d, &tally->addresses, line, "addresses") &&
            take_weights(d, &tally->weights, line) &&
-           take_timeout_list(d, tally, line) && take_sides(d, tally, line);
+           take_timeout_list(d, tally, line) && take_sides(d, tally, line) &&
+           ka_pf_take_sample(d, tally, line);
 }
 
 apr_status_t ka_pf_decode(ka_tally **out, const char **error,

@@ -476,6 +476,11 @@ json_t *ka_pf_encode(const ka_tally *tally, const ka_pf_detail *detail,
     if (tally->bracket) {
         set(&e, line, "high", side_of(&e, &tally->side[1], tally->timeout_n));
     }
+    if (tally->sample && detail->blocks) {
+        set(&e, line, "sample",
+            ka_pf_encode_sample(tally->sample, tally->bracket,
+                                detail->blocks));
+    }
     if (e.failed) {
         json_decref(line);
         return NULL;

@@ -56,6 +56,7 @@ typedef struct ka_pf_detail {
     size_t hours;  /* of each occupancy, at most */
     size_t vhosts; /* "(other)" included, at most */
     unsigned join; /* 2^join bins of an occupancy become one */
+    size_t blocks; /* of the sample, at most; 0: no sample */
 } ka_pf_detail;
 
 /**
@@ -64,6 +65,15 @@ typedef struct ka_pf_detail {
  */
 json_t *ka_pf_encode(const ka_tally *tally, const ka_pf_detail *detail,
                      apr_pool_t *pool);
+
+/**
+ * A sample as an object.
+ * @param bracket  with its high side
+ * @param blocks   at most, > 0
+ * @return NULL without memory
+ */
+json_t *ka_pf_encode_sample(const ka_sample *sample, bool bracket,
+                            size_t blocks);
 
 /**
  * An object as a tally.

@@ -66,4 +66,7 @@ bool ka_pf_take_occupancy(ka_pf_taker *d, ka_occupancy *o, uint32_t server,
                           const json_t *object, const char *key,
                           const ka_pf_place *up);
 
+/** The line's sample, if it has one; tally has its timeouts and sides. */
+bool ka_pf_take_sample(ka_pf_taker *d, ka_tally *tally, const json_t *line);
+
 #endif

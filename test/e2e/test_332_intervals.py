@@ -1,6 +1,8 @@
 # Licensed under the Apache License, Version 2.0; see LICENSE.
 """Intervals (MODEL 6): beside the numbers, the same however a log is read, and
 a reason where there are none."""
+import json
+
 import cli
 
 CI = ("connections_ci", "reuse_ci", "idle_mean_ci", "held_mean_ci",
@@ -53,14 +55,43 @@ def test_332_the_same_with_any_threads_and_from_stdin(tmp_path):
     assert piped["intervals"] == one["intervals"]
 
 
-def test_332_none_and_why(tmp_path):
+def test_332_a_profile_keeps_what_they_need(tmp_path):
+    how = ("--log-format", cli.DEMO_FORMAT, "--timeout", "15")
     profile = tmp_path / "demo.profile"
+    cli.done("profile", cli.DEMO, *how, "--host", "www", "-o", profile)
+    log, r = cli.report(cli.DEMO, *how), cli.report(profile)
+    assert r["intervals"]["visitor_groups"] == \
+        log["intervals"]["visitor_groups"]
+    for ours, theirs in zip(r["timeouts"], log["timeouts"], strict=True):
+        for key in CI[:4]:
+            one, other = (t[key]["high"] - t[key]["low"]
+                          for t in (ours, theirs))
+            # Its blocks are of whole hours.
+            assert 0.5 * other <= one <= 2 * other + 1e-9, key
+
+    # A fleet: one of twice the time, whose blocks hold both servers.
+    other = tmp_path / "other.profile"
+    cli.done("profile", cli.DEMO, *how, "--host", "www2", "-o", other)
+    both = cli.report(profile, other)
+    assert both["intervals"]["time_blocks"] == \
+        r["intervals"]["time_blocks"]
+    assert both["intervals"]["visitor_groups"] == \
+        r["intervals"]["visitor_groups"]
+    five = next(t for t in both["timeouts"] if t["timeout_s"] == 5)
+    assert five["connections_ci"]["low"] < five["connections"] \
+        < five["connections_ci"]["high"]
+
+
+def test_332_none_and_why(tmp_path):
+    profile = tmp_path / "old.profile"
     cli.done("profile", cli.DEMO, "--log-format", cli.DEMO_FORMAT, "--timeout",
              "15", "--host", "www", "-o", profile)
+    line = json.loads(profile.read_text())
+    del line["sample"]
+    profile.write_text(json.dumps(line) + "\n")
     r = cli.report(profile)
-    assert r["intervals"] == {
-        "level": None,
-        "why_not": "a profile tells neither single visitors nor hours"}
+    assert r["intervals"]["level"] is None
+    assert "`kaadvisor profile` of this version" in r["intervals"]["why_not"]
     assert all(t[key] is None for t in r["timeouts"] for key in CI)
 
     few = tmp_path / "few.log"

@@ -203,6 +203,84 @@ static inline void random_counts(ka_tally *tally, uint64_t *seed)
     tally->slow_service_us = random_below(seed, 1000);
 }
 
+/* ---- samples ------------------------------------------------------------ */
+
+static inline void random_sample_side(ka_sample_side *side, size_t timeout_n,
+                                      uint64_t *seed)
+{
+    size_t k = (size_t)random_below(seed, timeout_n + 1);
+
+    side->requests += random_below(seed, 9);
+    side->opens += random_below(seed, 9);
+    side->busy_us += random_below(seed, 900);
+    side->idle[k].gap_n += random_below(seed, 9);
+    side->idle[k].gap_us += random_below(seed, 900);
+    side->idle[k].tail_n++;
+    side->idle[k].tail_us += random_below(seed, 900);
+}
+
+/* Of a time within some days, of so many blocks at most. */
+static inline ka_sample *random_sample(const ka_tally *tally, uint64_t *seed)
+{
+    const int64_t begin_us = (int64_t)random_below(seed, UINT64_C(1) << 38);
+    const int64_t span_us =
+        1 + (int64_t)random_below(seed, 40 * KA_SAMPLE_BLOCK_US);
+    ka_sample *s = ka_sample_make(tally->timeouts, tally->timeout_n);
+    int side, i;
+
+    assert_non_null(s);
+    ka_sample_begin(s, begin_us);
+    ka_sample_end(s, begin_us + span_us);
+    for (i = 0; i < 20; i++) {
+        for (side = 0; side < (tally->bracket ? 2 : 1); side++) {
+            random_sample_side(
+                ka_sample_group_side(s, random_below(seed, KA_SAMPLE_GROUPS),
+                                     side),
+                s->timeout_n, seed);
+            random_sample_side(
+                ka_sample_block_side(s, random_below(seed, s->block_n), side),
+                s->timeout_n, seed);
+        }
+    }
+    return s;
+}
+
+static inline void assert_same_sums(const ka_sample_side *a,
+                                    const ka_sample_side *b, size_t timeout_n)
+{
+    assert_true(a->requests == b->requests && a->opens == b->opens &&
+                a->busy_us == b->busy_us && a->covered_us == b->covered_us);
+    assert_memory_equal(a->idle, b->idle, (timeout_n + 1) * sizeof(*a->idle));
+}
+
+static inline void assert_same_sample(const ka_sample *a, const ka_sample *b,
+                                      bool bracket)
+{
+    size_t i;
+    int side;
+
+    assert_int_equal(a == NULL, b == NULL);
+    if (a == NULL) {
+        return;
+    }
+    assert_int_equal(a->timeout_n, b->timeout_n);
+    assert_int_equal(a->block_n, b->block_n);
+    assert_int_equal(a->block_us, b->block_us);
+    assert_int_equal(a->first, b->first);
+    assert_int_equal(a->begin_us, b->begin_us);
+    assert_int_equal(a->end_us, b->end_us);
+    for (side = 0; side < (bracket ? 2 : 1); side++) {
+        for (i = 0; i < KA_SAMPLE_GROUPS; i++) {
+            assert_same_sums(ka_sample_group_side(a, i, side),
+                             ka_sample_group_side(b, i, side), a->timeout_n);
+        }
+        for (i = 0; i < a->block_n; i++) {
+            assert_same_sums(ka_sample_block_side(a, i, side),
+                             ka_sample_block_side(b, i, side), a->timeout_n);
+        }
+    }
+}
+
 /* One part: of one server, under one T0.  To be freed; may be empty. */
 static inline ka_tally *random_tally(uint64_t *seed, apr_pool_t *pool)
 {
@@ -232,6 +310,9 @@ static inline ka_tally *random_tally(uint64_t *seed, apr_pool_t *pool)
     random_side(&tally->side[0], n, seed);
     if (tally->bracket) {
         random_side(&tally->side[1], n, seed);
+    }
+    if (random_below(seed, 8) > 0) {
+        tally->sample = random_sample(tally, seed);
     }
     return tally;
 }
@@ -343,6 +424,7 @@ static inline void assert_same_tally(const ka_tally *a, const ka_tally *b)
     assert_memory_equal(&a->weights, &b->weights, sizeof(a->weights));
     assert_same_side(&a->side[0], &b->side[0]);
     assert_same_side(&a->side[1], &b->side[1]);
+    assert_same_sample(a->sample, b->sample, a->bracket);
 }
 
 #endif

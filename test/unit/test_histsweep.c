@@ -210,6 +210,50 @@ static void test_histsweep__survival_estimates_above_t0(void **state)
     assert_int_equal(o[3].timeout_closes, 40);
 }
 
+/* As many again closed between T0 / 2 and T0 as were cut: of a hazard of
+ * theta / x.  What comes back at 10 s finds only those that stayed. */
+static void test_histsweep_m6__clients_close_above_t0(void **state)
+{
+    static const int64_t over[] = {5 * SEC};
+    static const double share[] = {0.5};
+    static const int64_t timeouts[] = {T0, 2 * T0, 6 * T0};
+    ka_hist_part part;
+    ka_hist_traffic traffic = {.parts = &part,
+                               .part_n = 1,
+                               .window_s = 100,
+                               .survival = {over, share, 1}};
+    ka_outcome o[3];
+    double stay;
+
+    (void)state;
+    ka_hist_part_init(&part);
+    part.opens = 1000;
+    part.limit_us = T0;
+    part.cut = 500;
+    ka_hist_add_n(&part.tail, 3 * SEC, 250);
+    ka_hist_add_n(&part.tail, 4 * SEC, 250);
+    part.closed = 500;
+    ka_histsweep(o, timeouts, 3, &traffic);
+    assert_int_equal(o[0].connections, 1000);
+    assert_int_equal(o[0].timeout_closes, 500);
+    /* All of 3 s and 4 s lie beyond the edge at 2.49 s. */
+    stay = pow(2, -500 / (250 * log(3 / 2.490368) + 250 * log(4 / 2.490368) +
+                          500 * log(5 / 2.490368)));
+    assert_near((double)o[1].connections, 1000 - 250 * stay, 0.6);
+    assert_near((double)o[1].timeout_closes, 250 * stay, 0.6);
+    assert_true(o[1].idle_us < o[0].idle_us + 500 * T0);
+    assert_true((double)o[1].idle_us >
+                (double)o[0].idle_us + 500 * stay * (double)T0);
+    assert_int_equal(o[2].connections, o[1].connections);
+    assert_near((double)(o[2].idle_us - o[1].idle_us),
+                250 * stay * 4 * (double)T0, 2);
+    /* Without who came back they are bounds, as before. */
+    traffic.survival.n = 0;
+    ka_histsweep(o, timeouts, 3, &traffic);
+    assert_int_equal(o[1].connections, 1000);
+    assert_int_equal(o[1].idle_us - o[0].idle_us, 500 * T0);
+}
+
 /* Gaps that a late timer let through count as T0, also with half a second. */
 static void test_histsweep__late_timer_is_t0(void **state)
 {
@@ -435,6 +479,7 @@ int main(void)
         unit_test(test_histsweep_m4_m5__within_a_bin_in_between),
         unit_test(test_histsweep__bounds_above_t0),
         unit_test(test_histsweep__survival_estimates_above_t0),
+        unit_test(test_histsweep_m6__clients_close_above_t0),
         unit_test(test_histsweep__late_timer_is_t0),
         unit_test(test_histsweep_m11__peaks_from_maxima_of_seconds),
         unit_test(test_histsweep_m6__accept_and_linger),

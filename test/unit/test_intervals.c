@@ -6,6 +6,7 @@
 #include <model/capacity.h>
 #include <model/intervals.h>
 #include <model/sweep.h>
+#include <profile/sample.h>
 
 #include "visitors.h"
 
@@ -18,6 +19,17 @@ static const int64_t timeouts[] = {KA_TIMEOUT_OFF, 1000000,  2000000,
 
 #define TIMEOUTS (sizeof(timeouts) / sizeof(timeouts[0]))
 #define AT_5S 3
+
+static apr_status_t make(ka_intervals *out, ka_sample *sample,
+                         const ka_outcome *outcomes, size_t n,
+                         apr_pool_t *pool)
+{
+    ka_pieces pieces;
+    const ka_pieces *const sides[2] = {&pieces, &pieces};
+
+    ka_sample_pieces(&pieces, sample, 0, timeouts, n, pool);
+    return ka_intervals_make(out, sides, outcomes, outcomes, n, DELTA, pool);
+}
 
 typedef struct found {
     ka_outcome outcomes[TIMEOUTS];
@@ -39,8 +51,8 @@ static void find(found *out, const visitors *v, uint64_t seed,
     sample = ka_sample_of_connections(&traffic.connections, &traffic.requests,
                                       timeouts, TIMEOUTS);
     assert_non_null(sample);
-    out->status = ka_intervals_make(&out->intervals, sample, out->outcomes,
-                                    out->outcomes, TIMEOUTS, DELTA, pool);
+    out->status =
+        make(&out->intervals, sample, out->outcomes, TIMEOUTS, pool);
     ka_sample_free(sample);
     visitors_free(&traffic);
 }
@@ -179,7 +191,6 @@ static apr_status_t find_plain(ka_intervals *out, double window_s,
         outcomes[i].timeout_us = timeouts[i];
     }
     ka_sample_begin(s, VISITORS_BEGIN_US);
-    s->end_us = VISITORS_BEGIN_US + (int64_t)(window_s * 1e6);
     for (i = 0; i < 1000; i++) {
         const int64_t at_us =
             VISITORS_BEGIN_US + (int64_t)(window_s * 1e3) * i;
@@ -192,7 +203,8 @@ static apr_status_t find_plain(ka_intervals *out, double window_s,
         group->requests++;
         group->opens++;
     }
-    rv = ka_intervals_make(out, s, outcomes, outcomes, TIMEOUTS, DELTA, pool);
+    ka_sample_end(s, VISITORS_BEGIN_US + (int64_t)(window_s * 1e6));
+    rv = make(out, s, outcomes, TIMEOUTS, pool);
     ka_sample_free(s);
     return rv;
 }
@@ -230,19 +242,24 @@ static void test_intervals__need_enough_units(void **state)
 
 static void test_intervals__other_timeouts_are_invalid(void **state)
 {
-    const int64_t fewer[] = {KA_TIMEOUT_OFF, 1000000};
-    ka_outcome outcomes[2] = {{.timeout_us = KA_TIMEOUT_OFF},
-                              {.timeout_us = 2000000}};
-    ka_sample *s = ka_sample_make(fewer, 2);
+    const ka_outcome outcomes[2] = {{.timeout_us = KA_TIMEOUT_OFF},
+                                    {.timeout_us = 1000000}};
+    const ka_pieces one = {.timeout_n = 1}, two = {.timeout_n = 2};
+    const ka_pieces *const pieces[2] = {&two, &one};
     ka_intervals found;
 
-    assert_int_equal(ka_intervals_make(&found, s, outcomes, outcomes, 2, DELTA,
-                                       *state),
+    assert_int_equal(ka_intervals_make(&found, pieces, outcomes, outcomes, 1,
+                                       DELTA, *state),
                      APR_EINVAL);
-    assert_int_equal(ka_intervals_make(&found, s, outcomes, outcomes, 1, DELTA,
-                                       *state),
+    assert_int_equal(ka_intervals_make(&found, pieces, outcomes, outcomes + 1,
+                                       2, DELTA, *state),
                      APR_EINVAL);
-    ka_sample_free(s);
+    assert_int_equal(ka_intervals_make(&found, pieces, outcomes, outcomes, 0,
+                                       DELTA, *state),
+                     APR_EINVAL);
+    assert_int_equal(ka_intervals_make(&found, pieces, outcomes, outcomes, 2,
+                                       DELTA, *state),
+                     APR_INCOMPLETE);
 }
 
 /* Visitors who come back make the visitors' interval the wider one, bursts the

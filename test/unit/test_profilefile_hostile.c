@@ -34,6 +34,12 @@ static json_t *sound_line(apr_pool_t *pool)
                              ka_occupancy_server("web1"), true);
         }
     }
+    tally->sample = ka_sample_make(timeouts, 2);
+    ka_sample_begin(tally->sample, 1000000);
+    ka_sample_end(tally->sample, 9000000);
+    for (side = 0; side < 2; side++) {
+        ka_sample_block_side(tally->sample, 0, side)->idle[1].gap_n = 3;
+    }
     line = json_loads(line_of_tally(tally, pool), 0, NULL);
     assert_non_null(line);
     ka_tally_free(tally);
@@ -103,6 +109,31 @@ static const char *spoilt(const char *path, const char *value,
 static const struct {
     const char *path, *value, *key, *wanted;
 } cases[] = {
+    {"sample", "[]", "sample", "an object {...}"},
+    {"sample.block_us", "600000001", "sample.block_us",
+     "a length that blocks have"},
+    {"sample.block_us", "", "sample.block_us",
+     "a whole number from 600000000 to 18014398509481984"},
+    {"sample.first", "1e9", "sample.first",
+     "a whole number from -1921535841 to 1921535841"},
+    {"sample.begin_us", "null", "sample.begin_us",
+     "a whole number from -1152921504606846976 to 1152921504606846976"},
+    {"sample.low", "7", "sample.low", "an object {...}"},
+    {"sample.high", "", "sample.high", "an object {...}"},
+    {"sample.low.groups", "[]", "sample.low.groups", "64 rows"},
+    {"sample.low.groups.63", "5", "sample.low.groups[63]",
+     "4 numbers, and 5 for each class"},
+    {"sample.low.blocks.0", "[1,2,3]", "sample.low.blocks[0]",
+     "4 numbers, and 5 for each class"},
+    {"sample.low.blocks.0", "[1,2,3,-4]", "sample.low.blocks[0][3]", WHOLE},
+    {"sample.low.blocks.0", "[1,2,3,4,3,1,1,1,1]", "sample.low.blocks[0][4]",
+     "a whole number from 0 to 2"},
+    {"sample.low.blocks.0", "[1,2,3,4,1,1,1,1,1,0,1,1,1,1]",
+     "sample.low.blocks[0][9]", "a whole number from 1 to 1"},
+    {"sample.low.blocks.0", "[1,2,3,4,1,1,1,1,null]",
+     "sample.low.blocks[0][8]", WHOLE},
+    {"sample.high.blocks", "[]", "sample.high.blocks",
+     "at most 256 rows, on both sides as many"},
     {"lines", "-1", "lines", WHOLE},
     {"lines", "1.5", "lines", WHOLE},
     {"lines", "\"7\"", "lines", WHOLE},

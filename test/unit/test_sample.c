@@ -150,7 +150,7 @@ static ka_sample *sample_at(const int64_t *times, size_t n, bool backwards)
 
         ka_sample_block_side(s, block, 0)->requests++;
     }
-    s->end_us = times[n - 1] + 1;
+    ka_sample_end(s, times[n - 1] + 1);
     return s;
 }
 
@@ -214,11 +214,153 @@ static void test_sample__merging_is_counting_together(void **state)
     (void)state;
     ka_sample_block_side(other, 0, 0)->requests = 0;
     ka_sample_merge(one, other);
-    one->end_us = all->end_us;
     assert_same(one, all, 2);
     ka_sample_free(all);
     ka_sample_free(one);
     ka_sample_free(other);
+}
+
+/* Servers whose logs begin and end at other times, in any order; what is
+ * covered adds up. */
+static void test_sample__merging_is_in_any_order(void **state)
+{
+    static const int64_t spans[4][2] = {{5 * DAY_US, 6 * DAY_US},
+                                        {0, DAY_US},
+                                        {40 * DAY_US, 41 * DAY_US},
+                                        {5 * DAY_US + 1, 90 * DAY_US}};
+    static const size_t orders[3][4] = {
+        {0, 1, 2, 3}, {3, 2, 1, 0}, {2, 0, 3, 1}};
+    ka_sample *sums[3];
+    uint64_t covered = 0;
+    size_t i, k;
+
+    (void)state;
+    for (k = 0; k < 3; k++) {
+        sums[k] = ka_sample_make(NULL, 0);
+        for (i = 0; i < 4; i++) {
+            ka_sample *part = sample_at(spans[orders[k][i]], 2, false);
+
+            ka_sample_merge(sums[k], part);
+            ka_sample_free(part);
+        }
+        assert_same(sums[k], sums[0], 2);
+    }
+    for (i = 0; i < sums[0]->block_n; i++) {
+        covered += ka_sample_block_side(sums[0], i, 0)->covered_us;
+    }
+    /* Each ends a microsecond after its last request. */
+    assert_int_equal(covered, 88 * DAY_US - 1 + 4);
+    assert_int_equal(sums[0]->begin_us, 0);
+    assert_int_equal(sums[0]->end_us, 90 * DAY_US + 1);
+    for (k = 0; k < 3; k++) {
+        ka_sample_free(sums[k]);
+    }
+}
+
+/* Without a timeout all is as if it had never been asked for. */
+static void test_sample__timeouts_are_forgotten(void **state)
+{
+    static const int64_t all[] = {KA_TIMEOUT_OFF, 1000000, 2000000, 5000000,
+                                  9000000};
+    static const int64_t some[] = {KA_TIMEOUT_OFF, 2000000, 9000000,
+                                   15000000};
+    static const int64_t both[] = {KA_TIMEOUT_OFF, 2000000, 9000000};
+    const visitors v = {.window_s = 3600, .per_s = 0.1, .gaps = 4, .gap_s = 3};
+    visited traffic;
+    ka_sample *s, *wanted;
+
+    (void)state;
+    visitors_make(&traffic, &v, 3);
+    s = ka_sample_of_connections(&traffic.connections, &traffic.requests, all,
+                                 5);
+    wanted = ka_sample_of_connections(&traffic.connections, &traffic.requests,
+                                      both, 3);
+    ka_sample_keep(s, some, 4);
+    assert_int_equal(s->timeout_n, 3);
+    assert_memory_equal(s->timeouts, both, sizeof(both));
+    assert_same(s, wanted, 1);
+    ka_sample_free(s);
+    ka_sample_free(wanted);
+    visitors_free(&traffic);
+}
+
+/* Two servers at the same time: as many pieces by time as of one, each of
+ * twice the time; days apart: no pieces of the time between, and none at all
+ * where blocks must be so long that there are too few. */
+static void test_sample__pieces_of_several_servers(void **state)
+{
+    const visitors v = {.window_s = 7200, .per_s = 0.1, .gaps = 4, .gap_s = 3};
+    const int64_t timeouts[] = {KA_TIMEOUT_OFF, 5000000};
+    const int64_t days[] = {0, 1, 20};
+    size_t i;
+
+    for (i = 0; i < 3; i++) {
+        visited traffic;
+        ka_sample *s, *other;
+        ka_pieces one, sum;
+        double weight = 0, alone = 0;
+        size_t k, width = ka_pieces_width(2);
+
+        visitors_make(&traffic, &v, 3);
+        s = ka_sample_of_connections(&traffic.connections, &traffic.requests,
+                                     timeouts, 2);
+        other = ka_sample_copy(s);
+        other->first += days[i] * DAY_US / other->block_us;
+        other->begin_us += days[i] * DAY_US;
+        other->end_us += days[i] * DAY_US;
+        ka_sample_pieces(&one, s, 0, timeouts, 2, *state);
+        ka_sample_merge(s, other);
+        ka_sample_pieces(&sum, s, 0, timeouts, 2, *state);
+        for (k = 0; k < sum.blocks.n; k++) {
+            weight += sum.blocks.rows[k * width + KA_PIECE_WEIGHT];
+        }
+        for (k = 0; k < one.blocks.n; k++) {
+            alone += one.blocks.rows[k * width + KA_PIECE_WEIGHT];
+        }
+        assert_near(weight, i < 2 ? 2 * alone : 0, 1);
+        if (i == 0) {
+            assert_int_equal(sum.blocks.n, one.blocks.n);
+            assert_near(sum.blocks.effective, one.blocks.effective, 1e-9);
+        }
+        else if (i == 1) {
+            assert_true(sum.blocks.n >= 2 * one.blocks.n - 2);
+            assert_near(sum.blocks.effective * (double)sum.block_us,
+                        2 * one.blocks.effective * (double)one.block_us,
+                        (double)s->block_us);
+        }
+        ka_sample_free(s);
+        ka_sample_free(other);
+        visitors_free(&traffic);
+    }
+}
+
+/* Between two timeouts, and beyond them. */
+static void test_sample__pieces_at_other_timeouts(void **state)
+{
+    const visitors v = {.window_s = 7200, .per_s = 0.1, .gaps = 4, .gap_s = 3};
+    const int64_t own[] = {1000000, 3000000};
+    const int64_t wanted[] = {KA_TIMEOUT_OFF, 1000000, 1500000, 3000000,
+                              60000000};
+    double n[2], idle_us[2];
+    visited traffic;
+    ka_pieces pieces;
+    const double *row;
+    ka_sample *s;
+
+    visitors_make(&traffic, &v, 3);
+    s = ka_sample_of_connections(&traffic.connections, &traffic.requests, own,
+                                 2);
+    ka_sample_pieces(&pieces, s, 0, wanted, 5, *state);
+    ka_sample_evaluate(n, idle_us, s, ka_sample_group_side(s, 7, 0));
+    row = pieces.visitors.rows + 7 * ka_pieces_width(5);
+    assert_near(row[KA_PIECE_NUMBERS], n[0], 0);
+    assert_near(row[KA_PIECE_NUMBERS + 1], n[0], 0);
+    assert_near(row[KA_PIECE_NUMBERS + 2], n[0] + (n[1] - n[0]) / 4, 1e-9);
+    assert_near(row[KA_PIECE_NUMBERS + 3], n[1], 0);
+    assert_near(row[KA_PIECE_NUMBERS + 4], n[1], 0);
+    assert_near(row[KA_PIECE_NUMBERS + 5 + 3], idle_us[1], 0);
+    ka_sample_free(s);
+    visitors_free(&traffic);
 }
 
 static void test_sample__a_class_is_how_many_timeouts_are_shorter(void **state)
@@ -248,6 +390,10 @@ int main(void)
         unit_test(test_sample__blocks_are_longer_on_longer_logs),
         unit_test(test_sample__extreme_times_are_harmless),
         unit_test(test_sample__merging_is_counting_together),
+        unit_test(test_sample__merging_is_in_any_order),
+        unit_test(test_sample__timeouts_are_forgotten),
+        unit_test(test_sample__pieces_of_several_servers),
+        unit_test(test_sample__pieces_at_other_timeouts),
         unit_test(test_sample__a_class_is_how_many_timeouts_are_shorter)};
 
     return unit_main(tests);

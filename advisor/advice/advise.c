@@ -120,6 +120,7 @@ apr_status_t ka_advise(ka_report *report, const ka_extra *extra,
             ka_advise_directives(&d, &report->answers[i]);
         }
     }
+    ka_advise_policy(&d);
     ka_advise_classes(&d);
     close_arrays(&d);
     ka_judge_verdict(&d);

@@ -206,11 +206,13 @@ static const char *not_text(const ka_decision *d, const ka_by_class *by)
     return apr_psprintf(
         p,
         "Closing after each dynamic request would free %s workers in the mean "
-        "at %s, but open up to %s connections a second more: one "
-        "KeepAliveTimeout serves both kinds (R16).",
+        "at %s, but open up to %s connections a second more: %s (R16).",
         ka_words_number(p, dynamic->idle_mean),
         ka_words_timeout(p, by->timeout_us),
-        ka_words_number(p, dynamic->opens_per_s));
+        ka_words_number(p, dynamic->opens_per_s),
+        d->report->policy.by_class.proposed
+            ? "a timeout for each kind serves them better, see by policy"
+            : "one KeepAliveTimeout serves both kinds");
 }
 
 /* Dynamic ones close early while static ones stay: with no static traffic it

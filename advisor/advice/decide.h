@@ -96,7 +96,11 @@ void ka_judge_confidence(ka_decision *d);
 /** Rows of advice for one answer. */
 void ka_advise_directives(ka_decision *d, const ka_mpm_answer *answer);
 
-/** Classes by themselves (R16, R17): fills the report's by_class. */
+/** What mod_kapolicy would do (R1, R7, R16): fills the report's policy. */
+void ka_advise_policy(ka_decision *d);
+
+/** Classes by themselves (R16, R17): fills the report's by_class; the policy
+ * must be there. */
 void ka_advise_classes(ka_decision *d);
 
 /** Warnings of the whole. */

@@ -19,6 +19,7 @@
 #include "../profile/demand.h"
 #include "../profile/profile.h"
 #include "../sources/observation.h"
+#include "report_policy.h"
 
 typedef enum ka_confidence {
     KA_CONFIDENCE_LOW,
@@ -196,6 +197,10 @@ typedef struct ka_report {
                                    group, its hosts have their own.  Without
                                    `at` there is none */
 
+    ka_replay_source replay;    /* the same of single requests; of a group,
+                                   its hosts'.  Without `policy` there are
+                                   none */
+
     ka_formula formula;         /* [M1] on this traffic */
     ka_formula formula_high;    /* with a bracket: K of the other side */
     const char *formula_rule;   /* [M2] in words */
@@ -224,6 +229,7 @@ typedef struct ka_report {
     ka_advice *advice;
     size_t advice_n;
     ka_by_class by_class;       /* of the first answer; not of a group */
+    ka_policy_advice policy;    /* of the first answer; not of a group */
     ka_warning *warnings;
     size_t warning_n;
     ka_finding findings[KA_RULES];

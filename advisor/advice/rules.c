@@ -112,6 +112,8 @@ static const char *classes_compared(const ka_decision *d)
     const ka_by_class *by = &d->report->by_class;
 
     return !by->known || !by->verdict ? NULL
+           : d->report->policy.by_class.proposed
+               ? "a timeout for each kind pays: see by policy"
            : by->line_n
                ? "closing after dynamic requests pays: see by kind of content"
                : "compared by kind of content: one setting serves both";

@@ -181,6 +181,43 @@ static bool demand_at(ka_demand *out, void *context, int64_t timeout_us,
                                          timeout_us, kind, pool);
 }
 
+/* ---- single requests ----------------------------------------------------- */
+
+/* Of a bracket, the side that is advised from; NULL: none were kept. */
+static const ka_trace *trace_of(const ka_analysis *a)
+{
+    const ka_connections *c = &a->connections;
+    const ka_trace *trace = c->bracket ? &c->high : &c->low;
+
+    return trace->request_n > 0 ? trace : NULL;
+}
+
+static bool replay_policy(ka_outcome *out, void *context,
+                          const ka_policy *policy)
+{
+    const ka_analysis *a = context;
+    ka_sweep_options options = {.measured_up_to_us = a->report.timeout_us};
+    const ka_trace *trace = trace_of(a);
+
+    return trace && !ka_policy_sweep(out, policy, trace, &options);
+}
+
+static bool replay_config(ka_sim_result *out, void *context,
+                          const ka_sim_config *config, apr_pool_t *pool)
+{
+    const ka_trace *trace = trace_of(context);
+    ka_sim_traffic traffic;
+
+    return trace && !ka_sim_traffic_of_trace(&traffic, trace, pool) &&
+           !ka_sim_run(out, config, &traffic, 1, pool);
+}
+
+static void set_callbacks(ka_analysis *a)
+{
+    a->report.demand = (ka_demand_source){demand_at, a};
+    a->report.replay = (ka_replay_source){replay_policy, replay_config, a};
+}
+
 /* ---- options ----------------------------------------------------------- */
 
 const char *ka_log_option(const ka_options *options, bool vhost)
@@ -291,10 +328,9 @@ apr_status_t ka_analysis_run(ka_analysis *a, const char **error,
     apr_status_t rv = analyse(a, error, options, pool);
     size_t i;
 
-    a->report.demand = (ka_demand_source){demand_at, a};
+    set_callbacks(a);
     for (i = 0; i < a->member_n; i++) {
-        a->members[i].report.demand =
-            (ka_demand_source){demand_at, &a->members[i]};
+        set_callbacks(&a->members[i]);
     }
     return rv;
 }

@@ -120,7 +120,7 @@ static const char *longer_note(const ka_sim_view *view, apr_pool_t *pool)
     size_t i;
 
     for (i = 0; i < view->side_n; i++) {
-        if (view->sides[i].config.timeout_us > now) {
+        if (view->sides[i].result.outcome.timeout_us > now) {
             return apr_psprintf(
                 pool,
                 "the traffic was seen under a KeepAliveTimeout of %s: what a "
@@ -136,6 +136,7 @@ static void set_notes(ka_sim_view *view, apr_pool_t *pool)
     apr_array_header_t *notes = apr_array_make(pool, 6, sizeof(const char *));
     const ka_profile *profile = view->report->profile;
     const ka_sim_config *first = &view->sides[0].config;
+    bool by_class = first->policy || view->sides[view->side_n - 1].config.policy;
 
     if (profile->with_service == 0) {
         add_note(notes, "the log has no service times (%D): requests take no "
@@ -145,6 +146,11 @@ static void set_notes(ka_sim_view *view, apr_pool_t *pool)
     if (first->linger_us == 0) {
         add_note(notes, "clients answer the server's close at once; --linger "
                         "2 is the other end: none answers");
+    }
+    if (by_class) {
+        add_note(notes, "by KAPolicy, a client whose last used connection is "
+                        "closed is taken to open one, though it may have an "
+                        "older one: connections are an upper bound");
     }
     if (view->drawn) {
         add_note(notes, "drawn traffic is as bursty as the distributions say, "
@@ -201,6 +207,7 @@ static apr_status_t gather(ka_sim_view *view, const char **error,
     ka_analysis *analysis = apr_palloc(pool, sizeof(*analysis));
     apr_status_t rv = read_sides(sides, &view->side_n, error, options, pool);
 
+    view->sides = sides;
     if (!rv) {
         rv = ka_analysis_run(analysis, error, options, pool);
     }
@@ -209,7 +216,6 @@ static apr_status_t gather(ka_sim_view *view, const char **error,
     }
     if (!rv) {
         view->report = &analysis->report;
-        view->sides = sides;
         *error = "not enough memory to simulate this traffic";
         rv = run_sides(view, sides, analysis, options, pool);
         set_notes(view, pool);

@@ -17,6 +17,9 @@
 #define SOMAXCONN_DEFAULT 4096
 #define QUEUE_MORE 1
 
+/* A block says what it would do with it. */
+#define KAPOLICY_LINE "LoadModule kapolicy_module mod_kapolicy.so"
+
 /* Remarks on a file: its problems beyond are counted. */
 #define PROBLEMS_SHOWN 5
 
@@ -30,11 +33,12 @@ static const char *load_line(ka_mpm mpm, apr_pool_t *pool)
                         name);
 }
 
-/* @param mpm  is loaded before the file is read; KA_MPM_UNKNOWN: none is */
+/* @param mpm  is loaded before the file is read, and mod_kapolicy with it;
+ *             KA_MPM_UNKNOWN: neither is */
 static apr_status_t read_tree(ka_cfg_tree **tree, const char **error,
                               const char *file, int32_t mpm, apr_pool_t *pool)
 {
-    apr_array_header_t *before = apr_array_make(pool, 1, sizeof(const char *));
+    apr_array_header_t *before = apr_array_make(pool, 2, sizeof(const char *));
     apr_table_t *environment = apr_table_make(pool, 8);
     const char *slash = strrchr(file, '/');
     ka_cfg_input input = {.root = "",
@@ -48,6 +52,7 @@ static apr_status_t read_tree(ka_cfg_tree **tree, const char **error,
     ka_cfg_env_files(environment, "", input.server_root, pool);
     if (mpm != KA_MPM_UNKNOWN) {
         APR_ARRAY_PUSH(before, const char *) = load_line((ka_mpm)mpm, pool);
+        APR_ARRAY_PUSH(before, const char *) = KAPOLICY_LINE;
     }
     return ka_cfg_read(tree, error, &input, pool);
 }
@@ -219,6 +224,7 @@ static void set_remarks(ka_sim_side *side, const ka_cfg_tree *tree,
     int i, n = tree->problems->nelts;
 
     remark_vhosts(remarks, server, pool);
+    ka_simulate_policy(side, remarks, tree, pool);
     for (i = 0; i < n && i < PROBLEMS_SHOWN; i++) {
         remark(remarks, APR_ARRAY_IDX(tree->problems, i, const char *));
     }

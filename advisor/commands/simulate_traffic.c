@@ -83,6 +83,38 @@ static apr_status_t from_draws(ka_sim_view *view, const char **error,
     return rv;
 }
 
+/* What was seen of each kind of content, for configurations that tell them
+ * apart; NULL: it is not needed, or not known. */
+static const ka_sim_draws_class *classes_of(const ka_sim_view *view,
+                                            const ka_profile *p,
+                                            apr_pool_t *pool)
+{
+    ka_sim_draws_class *classes = apr_pcalloc(pool,
+                                              KA_CLASS_N * sizeof(*classes));
+    double followed = 0, last = 0;
+    bool wanted = false;
+    size_t i;
+
+    for (i = 0; i < view->side_n; i++) {
+        wanted = wanted || view->sides[i].config.policy;
+    }
+    for (i = 0; i < KA_CLASS_N; i++) {
+        const ka_traffic *t = &p->classes[i];
+
+        classes[i].gap = &t->gap;
+        classes[i].service = &t->service;
+        classes[i].followed = (double)ka_hist_count(&t->gap);
+        classes[i].last = fmax(0, (double)t->requests - classes[i].followed);
+        followed += classes[i].followed;
+        last += classes[i].last;
+    }
+    for (i = 0; i < KA_CLASS_N; i++) {
+        classes[i].followed /= fmax(followed, 1);
+        classes[i].last /= fmax(last, 1);
+    }
+    return wanted && followed > 0 ? classes : NULL;
+}
+
 /* ---- profiles and streams ----------------------------------------------- */
 
 static size_t timeout_index(const ka_tally *t)
@@ -134,7 +166,8 @@ static apr_status_t from_tally(ka_sim_view *view, const char **error,
                           .tail = &side->tail,
                           .together = &side->parallel,
                           .timeout_us = timeout,
-                          .growth = 1};
+                          .growth = 1,
+                          .classes = classes_of(view, &a->profile, pool)};
     double *rates = apr_palloc(pool, HOUR_S * sizeof(*rates));
     size_t i;
 
@@ -244,7 +277,8 @@ static apr_status_t from_live(ka_sim_view *view, const char **error,
                           .service = &a->profile.total.service,
                           .tail = &from->tail,
                           .timeout_us = timeout,
-                          .growth = 1};
+                          .growth = 1,
+                          .classes = classes_of(view, &a->profile, pool)};
     ka_hist_traffic traffic;
     ka_hist_part part = {.limit_us = timeout};
 

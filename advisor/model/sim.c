@@ -10,9 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "block.h"
-#include "capacity.h"
-
 /* Beyond that TCP's pauses between attempts do not double any more. */
 #define PAUSE_DOUBLINGS 7
 
@@ -111,6 +108,7 @@ void ka_sim_accepted(ka_sim *s, uint32_t client, uint32_t child)
 
     c->child = child;
     c->served = 0;
+    c->timeout_us = s->policy.other_us;
     s->out->outcome.connections++;
     if (wait > 0) {
         s->out->waited++;
@@ -130,7 +128,8 @@ static void close_held(ka_sim *s, uint32_t client, bool by_server)
 {
     ka_sim_client *c = &s->clients[client];
     uint32_t child = c->child;
-    int64_t linger = by_server && !s->event ? s->config->linger_us : 0;
+    bool lingers = by_server && !s->event && ka_sim_is_calm(s, child);
+    int64_t linger = lingers ? s->config->linger_us : 0;
 
     c->child = KA_SIM_NONE;
     s->counts.server_closes += by_server;
@@ -166,15 +165,14 @@ static void count_idle(ka_sim *s, const ka_sim_client *c)
 
 void ka_sim_cut(ka_sim *s, uint32_t client, ka_sim_why why)
 {
+    uint64_t *const counts[] = {[KA_SIM_EVICTED] = &s->out->evicted,
+                                [KA_SIM_RETIRED] = &s->out->retired,
+                                [KA_SIM_BY_LOAD] = &s->out->cut_waits};
+
     count_idle(s, &s->clients[client]);
     ka_sim_idle_take(s, client);
-    if (why == KA_SIM_EVICTED) {
-        s->out->evicted++;
-        ka_sim_point_now(s)->evicted++;
-    }
-    else {
-        s->out->retired++;
-    }
+    ++*counts[why];
+    ka_sim_point_now(s)->evicted += why == KA_SIM_EVICTED;
     close_held(s, client, true);
 }
 
@@ -193,7 +191,7 @@ static bool server_closes(const ka_sim *s, const ka_sim_client *c)
 {
     uint32_t most = s->config->max_requests;
 
-    return s->config->timeout_us < 0 || s->children[c->child].ending ||
+    return c->timeout_us < 0 || s->children[c->child].ending ||
            (most > 0 && c->served > most);
 }
 
@@ -201,11 +199,12 @@ static bool server_closes(const ka_sim *s, const ka_sim_client *c)
 static void wait_idle(ka_sim *s, uint32_t client, int64_t gap)
 {
     ka_sim_client *c = &s->clients[client];
-    bool reused = has_more(c) && gap <= s->config->timeout_us;
-    int64_t wait = gap < s->config->timeout_us ? gap : s->config->timeout_us;
+    bool reused = has_more(c) && gap <= c->timeout_us;
+    int64_t wait = gap < c->timeout_us ? gap : c->timeout_us;
 
-    if (s->event) {
+    if (s->listed) {
         ka_sim_idle_put(s, client);
+        ka_sim_watch(s, c->child);
     }
     ka_sim_push(s, ka_sim_add(c->idle_from, wait),
                 reused ? KA_SIM_REQUEST : KA_SIM_CLOSE, client);
@@ -217,15 +216,19 @@ static void response_ends(ka_sim *s, uint32_t client)
     uint32_t child = c->child;
     int64_t gap = has_more(c) ? s->traffic->requests[c->request + 1].gap_us
                               : s->traffic->chains[client].tail_us;
+    bool full = ka_sim_is_full(s, child);
 
     c->served++;
+    c->timeout_us = ka_policy_next(&s->policy, c->timeout_us,
+                                   request_of(s, client)->cls);
     c->idle_from = ka_sim_add(s->now, request_of(s, client)->lag_us);
     c->due = ka_sim_add(c->idle_from, gap);
     ka_sim_time(s, &s->counts.busy_down, s->now);
     if (s->event) {
         ka_sim_free(s, child);
     }
-    if (server_closes(s, c)) {
+    if (server_closes(s, c) || full) {
+        s->out->closed_full += full && !server_closes(s, c);
         close_held(s, client, true);
         go_on(s, client);
     }
@@ -252,8 +255,10 @@ static void request_comes(ka_sim *s, uint32_t client)
         return;
     }
     count_idle(s, c);
-    if (s->event) {
+    if (s->listed) {
         ka_sim_idle_take(s, client);
+    }
+    if (s->event) {
         ka_sim_busy(s, c->child);
     }
     ka_sim_time(s, &s->counts.busy_up, s->now);
@@ -268,7 +273,7 @@ static void idle_ends(ka_sim *s, uint32_t client)
 
     if (c->child != KA_SIM_NONE) {
         count_idle(s, c);
-        if (s->event) {
+        if (s->listed) {
             ka_sim_idle_take(s, client);
         }
         s->out->outcome.timeout_closes += timed_out;
@@ -291,7 +296,8 @@ typedef void happens_fn(ka_sim *s, uint32_t id);
 static happens_fn *const happens[] = {
     [KA_SIM_END] = response_ends,     [KA_SIM_LINGER] = linger_over,
     [KA_SIM_READY] = child_ready,     [KA_SIM_REQUEST] = request_comes,
-    [KA_SIM_CLOSE] = idle_ends,       [KA_SIM_CONNECT] = attempt};
+    [KA_SIM_CLOSE] = idle_ends,       [KA_SIM_LOOK] = ka_sim_look,
+    [KA_SIM_CONNECT] = attempt};
 
 /* Chains come in order, so that only those begun are in the heap. */
 static void let_come(ka_sim *s)
@@ -391,65 +397,6 @@ static void run(ka_sim *s)
 
 /* ---- all of it ---------------------------------------------------------- */
 
-static uint32_t setting_of(ka_mpm mpm, ka_block_item item)
-{
-    int64_t value = ka_block_info_of(item)->httpd_default[mpm];
-
-    return value > 0 ? (uint32_t)value : 0;
-}
-
-ka_sim_config ka_sim_defaults(ka_mpm mpm)
-{
-    return (ka_sim_config){
-        .spawn = {.mpm = mpm,
-                  .start_servers = setting_of(mpm, KA_BLOCK_START_SERVERS),
-                  .min_spare = setting_of(mpm, KA_BLOCK_MIN_SPARE),
-                  .max_spare = setting_of(mpm, KA_BLOCK_MAX_SPARE),
-                  .threads_per_child =
-                      setting_of(mpm, KA_BLOCK_THREADS_PER_CHILD),
-                  .server_limit = setting_of(mpm, KA_BLOCK_SERVER_LIMIT),
-                  .max_request_workers =
-                      setting_of(mpm, KA_BLOCK_MAX_REQUEST_WORKERS)},
-        .timeout_us = 5 * KA_SIM_SECOND,
-        .max_requests = 100,
-        .async_factor = 2,
-        .queue = 512,
-        .retries = KA_SIM_RETRIES,
-        .handshake_cpu_us = KA_CPU_CONNECTION_US,
-        .process_bytes = -1,
-        .shared_bytes = -1,
-        .idle_bytes = KA_IDLE_PLAIN_BYTES};
-}
-
-static bool config_valid(const ka_sim_config *c)
-{
-    return (unsigned)c->spawn.mpm < KA_MPM_N &&
-           c->timeout_us >= KA_TIMEOUT_OFF && c->accept_us >= 0 &&
-           c->linger_us >= 0 && c->child_start_us >= 0 &&
-           c->handshake_cpu_us >= 0;
-}
-
-/* Times held to where sums of a few do not overflow. */
-static ka_sim_config config_within(const ka_sim_config *config)
-{
-    ka_sim_config c = *config;
-    int64_t *const times[] = {&c.timeout_us, &c.accept_us, &c.linger_us,
-                              &c.child_start_us};
-    size_t i;
-
-    for (i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
-        *times[i] =
-            *times[i] < KA_TRACE_TIME_MAX ? *times[i] : KA_TRACE_TIME_MAX;
-    }
-    if (c.spawn.server_limit > KA_SIM_CHILDREN_MAX) {
-        c.spawn.server_limit = KA_SIM_CHILDREN_MAX;
-    }
-    c.async_factor = c.async_factor ? c.async_factor : 1;
-    c.points = c.points ? c.points : KA_SIM_POINTS;
-    c.points = c.points < KA_SIM_POINTS_MAX ? c.points : KA_SIM_POINTS_MAX;
-    return c;
-}
-
 static void clear(ka_sim *s)
 {
     size_t i;
@@ -469,16 +416,21 @@ apr_status_t ka_sim_run(ka_sim_result *out, const ka_sim_config *config,
                         apr_pool_t *pool)
 {
     ka_sim_config own;
-    ka_sim s = {.traffic = traffic, .out = out, .random = {seed}};
+    ka_sim s = {.traffic = traffic,
+                .out = out,
+                .random = {seed},
+                .idle = {KA_SIM_NONE, KA_SIM_NONE, false}};
     apr_status_t rv;
 
     memset(out, 0, sizeof(*out));
-    if (!config_valid(config)) {
+    if (!ka_sim_config_valid(config)) {
         return APR_EINVAL;
     }
-    own = config_within(config);
+    own = ka_sim_config_within(config);
     s.config = &own;
+    s.policy = ka_sim_policy_of(config);
     s.event = own.spawn.mpm == KA_MPM_EVENT;
+    s.listed = s.event || own.adaptive;
     s.now = traffic->begin_us;
     s.parent = ka_spawner_of(&own.spawn);
     s.clients = malloc((traffic->chain_n + 1) * sizeof(*s.clients));
@@ -488,7 +440,7 @@ apr_status_t ka_sim_run(ka_sim_result *out, const ka_sim_config *config,
     ka_sim_count_levels(&s);
     run(&s);
     rv = s.failed ? APR_ENOMEM : ka_sim_count_end(&s);
-    out->outcome.timeout_us = config->timeout_us;
+    out->outcome.timeout_us = ka_policy_longest(&s.policy);
     clear(&s);
     return rv;
 }

@@ -25,6 +25,12 @@
  *   ends          of a child by MaxSpare or MaxConnectionsPerChild: it accepts
  *                 nothing more; event closes its idle connections, the others
  *                 serve one request more on each
+ *   KAPolicy      a timeout by what was served last (policy.h)
+ *   KAPolicyAdaptive  timeouts fall with the share of taken workers, the waits
+ *                 that have begun as well; from `high` on responses close, and
+ *                 the oldest waits end (ka_adaptive.h; sim_adaptive.c has how
+ *                 often that is looked at).  Closes that clients leave
+ *                 unanswered hold no worker then
  *   clients       a chain (MODEL 1) keeps its gaps: whoever had to wait goes on
  *                 later.  A client whose connection was closed opens one for
  *                 its next request, accept_us ahead of it, but not before its
@@ -48,7 +54,9 @@
 
 #include <apr_errno.h>
 #include <apr_pools.h>
+#include <ka_adaptive.h>
 #include "outcome.h"
+#include "policy.h"
 #include "sim_traffic.h"
 #include "spawn.h"
 
@@ -72,6 +80,10 @@
 typedef struct ka_sim_config {
     ka_spawn_settings spawn;  /* normalized first */
     int64_t timeout_us;       /* KeepAliveTimeout, or KA_TIMEOUT_OFF */
+    const ka_policy *policy;  /* what takes its place; NULL: nothing */
+    const ka_adaptive *adaptive; /* by load; NULL: no.  Without a policy its
+                                 max_us takes KeepAliveTimeout's place, unless
+                                 that is Off */
     uint32_t max_requests;    /* MaxKeepAliveRequests; 0: unlimited */
     uint32_t max_connections; /* MaxConnectionsPerChild; 0: unlimited */
     uint32_t async_factor;    /* AsyncRequestWorkerFactor; event */
@@ -116,6 +128,10 @@ typedef struct ka_sim_result {
     uint64_t limited;      /* times that a child of event stopped accepting with
                               workers free, for AsyncRequestWorkerFactor */
     uint64_t retired;      /* idle connections closed as their child ended */
+    uint64_t cut_waits;    /* idle connections closed by load before their time
+                              (KAPolicyAdaptive) */
+    uint64_t closed_full;  /* connections closed with a response, since too many
+                              workers were taken */
     uint64_t spawned, ended; /* children; those of the start not counted */
     uint32_t children_most;
     double children_mean;
@@ -139,8 +155,10 @@ ka_sim_config ka_sim_defaults(ka_mpm mpm);
  * @param seed  of the draws among children
  * @param pool  owns out->points; what else is needed is freed
  * @return APR_SUCCESS, all zero but the configuration's own for no traffic;
- *         APR_EINVAL for a timeout below KA_TIMEOUT_OFF, negative times or an
- *         mpm that is none; APR_ENOMEM
+ *         APR_EINVAL for a timeout below KA_TIMEOUT_OFF, negative times, an
+ *         mpm that is none, or a policy or load limits that make no sense;
+ *         APR_ENOMEM
+ * out->outcome.timeout_us is the longest that the policy has.
  * O(n log c) for n requests, c clients at once.
  */
 apr_status_t ka_sim_run(ka_sim_result *out, const ka_sim_config *config,

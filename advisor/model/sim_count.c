@@ -230,7 +230,8 @@ apr_status_t ka_sim_count_end(ka_sim *s)
 {
     ka_sim_counts *c = &s->counts;
     ka_outcome *o = &s->out->outcome;
-    int64_t settle = s->config->timeout_us > 0 ? s->config->timeout_us : 0;
+    int64_t longest = ka_policy_longest(&s->policy);
+    int64_t settle = longest > 0 ? longest : 0;
     apr_status_t rv;
 
     ka_sim_count_until(s, s->traffic->end_us);

@@ -22,6 +22,7 @@ typedef struct drawing {
     const ka_sim_draws *draws;
     ka_random random;
     sampler lengths, within, beyond, service, tail, together;
+    sampler class_within[KA_CLASS_N], class_service[KA_CLASS_N];
     ka_sim_chain *chains;
     size_t chain_n, chain_size;
     ka_sim_request *requests;
@@ -117,10 +118,28 @@ static void *room(void *items, size_t *size, size_t used, size_t width)
     return grown;
 }
 
-/* @param keep  false: only its time is wanted */
-static int64_t add_request(drawing *d, int64_t gap_us, bool keep)
+/* Nothing is drawn where classes are not told apart. */
+static ka_class draw_class(drawing *d, bool followed)
 {
-    int64_t busy_us = draw(&d->random, &d->service, 0);
+    const ka_sim_draws_class *classes = d->draws->classes;
+    const ka_sim_draws_class *dynamic = &classes[KA_CLASS_DYNAMIC];
+
+    if (classes == NULL) {
+        return KA_CLASS_STATIC;
+    }
+    return ka_random_unit(&d->random) <
+                   (followed ? dynamic->followed : dynamic->last)
+               ? KA_CLASS_DYNAMIC
+               : KA_CLASS_STATIC;
+}
+
+/* @param keep  false: only its time is wanted */
+static int64_t add_request(drawing *d, int64_t gap_us, ka_class cls, bool keep)
+{
+    int64_t busy_us = draw(&d->random,
+                           d->draws->classes ? &d->class_service[cls]
+                                             : &d->service,
+                           0);
     ka_sim_request *items;
 
     if (!keep) {
@@ -135,7 +154,7 @@ static int64_t add_request(drawing *d, int64_t gap_us, bool keep)
     }
     d->requests = items;
     items[d->request_n++] = (ka_sim_request){
-        .gap_us = gap_us, .busy_us = busy_us, .requests = 1};
+        .gap_us = gap_us, .busy_us = busy_us, .requests = 1, .cls = cls};
     return busy_us;
 }
 
@@ -164,10 +183,13 @@ static void keep_chain(drawing *d, const ka_sim_chain *chain)
 }
 
 /* Within T0; with KeepAlive Off there are none. */
-static int64_t gap_within(drawing *d)
+static int64_t gap_within(drawing *d, ka_class after)
 {
     int64_t most = d->draws->timeout_us > 0 ? d->draws->timeout_us : 0;
-    int64_t gap = draw(&d->random, &d->within, 0);
+    int64_t gap = draw(&d->random,
+                       d->draws->classes ? &d->class_within[after]
+                                         : &d->within,
+                       0);
 
     return gap < most ? gap : most;
 }
@@ -184,15 +206,17 @@ static int64_t gap_beyond(drawing *d)
 static int64_t add_connection(drawing *d, int64_t gap_us, bool keep)
 {
     int64_t length = draw(&d->random, &d->lengths, 1), gap;
-    int64_t us = add_request(d, gap_us, keep);
+    ka_class cls = draw_class(d, length > 1);
+    int64_t us = add_request(d, gap_us, cls, keep);
 
     for (; length > 1 && !d->failed; length--) {
         if (ka_random_unit(&d->random) < d->draws->joined) {
             us += join(d, keep);
         }
         else {
-            gap = gap_within(d);
-            us += gap + add_request(d, gap, keep);
+            gap = gap_within(d, cls);
+            cls = draw_class(d, length > 2);
+            us += gap + add_request(d, gap, cls, keep);
         }
     }
     return us;
@@ -259,6 +283,11 @@ static bool prepare(drawing *d)
     sampler_init(&d->within, draws->gap, 0, split);
     sampler_init(&d->beyond, draws->gap, split, KA_HIST_BINS);
     sampler_init(&d->service, draws->service, 0, KA_HIST_BINS);
+    for (i = 0; draws->classes && i < KA_CLASS_N; i++) {
+        sampler_init(&d->class_within[i], draws->classes[i].gap, 0, split);
+        sampler_init(&d->class_service[i], draws->classes[i].service, 0,
+                     KA_HIST_BINS);
+    }
     sampler_init(&d->tail, draws->tail, 0, KA_HIST_BINS);
     sampler_init(&d->together, draws->together, 1, KA_HIST_BINS);
     for (i = 0; i < draws->rate_n; i++) {

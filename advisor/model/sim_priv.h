@@ -1,8 +1,8 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE.
  *
  * Inside the simulation: the clock and its events (sim_heap.c), clients
- * (sim.c), children and the accept queue (sim_server.c), what is counted
- * (sim_count.c).
+ * (sim.c), children and the accept queue (sim_server.c), waits that end by load
+ * (sim_adaptive.c), what is counted (sim_count.c).
  */
 #ifndef KA_SIM_PRIV_H
 #define KA_SIM_PRIV_H
@@ -21,6 +21,7 @@ typedef enum ka_sim_kind {
     KA_SIM_READY,   /* a child accepts; id: the child */
     KA_SIM_REQUEST, /* the client's next one on its connection */
     KA_SIM_CLOSE,   /* of an idle connection, by timeout or by the client */
+    KA_SIM_LOOK,    /* at idle connections, by load; id: the child */
     KA_SIM_CONNECT  /* a client opens a connection */
 } ka_sim_kind;
 
@@ -48,12 +49,20 @@ typedef struct ka_sim_client {
     int64_t came;      /* first attempt to connect */
     int64_t idle_from; /* of the connection, while idle */
     int64_t due;       /* when it wants its next request */
+    int64_t timeout_us; /* that its connection waits with, without load */
     uint32_t child;    /* of its connection; KA_SIM_NONE: it has none */
     uint32_t served;   /* requests on it */
-    uint32_t prev, next; /* in the child's list of idle ones; next also in the
-                            accept queue */
+    uint32_t prev, next; /* in a list of idle ones; next also in the accept
+                            queue */
     uint8_t attempts;
 } ka_sim_client;
+
+/* Idle clients, the one that waits longest first: of a child of event, or, for
+ * load, of a whole server of the other MPMs. */
+typedef struct ka_sim_idle {
+    uint32_t first, last; /* KA_SIM_NONE: it is empty */
+    bool watched;         /* a KA_SIM_LOOK is to come */
+} ka_sim_idle;
 
 /* Whose listener is at work. */
 typedef enum ka_sim_list {
@@ -70,7 +79,7 @@ typedef struct ka_sim_child {
     uint32_t busy;         /* workers */
     uint32_t connections;  /* event: those that linger left out */
     uint32_t accepted;     /* connections, ever */
-    uint32_t idle_first;   /* event: list of idle clients */
+    ka_sim_idle idle;      /* event */
     uint32_t counted_free; /* its share in server's free */
     ka_sim_list list;
     uint32_t place;        /* in that list */
@@ -103,6 +112,9 @@ typedef struct ka_sim {
     const ka_sim_traffic *traffic;
     ka_sim_result *out;
     bool event; /* the MPM */
+    bool listed; /* idle clients are kept in lists */
+    ka_policy policy;
+    ka_sim_idle idle; /* prefork, worker, by load */
     int64_t now;
     bool failed; /* no memory */
     ka_random random;
@@ -137,10 +149,11 @@ void ka_sim_accepted(ka_sim *s, uint32_t client, uint32_t child);
 
 typedef enum ka_sim_why {
     KA_SIM_EVICTED,
-    KA_SIM_RETIRED
+    KA_SIM_RETIRED,
+    KA_SIM_BY_LOAD
 } ka_sim_why;
 
-/** event: the server closes a connection that was idle. */
+/** The server closes a connection that was idle, and listed. */
 void ka_sim_cut(ka_sim *s, uint32_t client, ka_sim_why why);
 
 /* ---- children (sim_server.c) --------------------------------------------- */
@@ -163,7 +176,10 @@ void ka_sim_free(ka_sim *s, uint32_t child);
  * child stops listening and closes its idle connections. */
 bool ka_sim_worker_for(ka_sim *s, uint32_t child);
 
-/** event: a connection becomes idle, or is not so any more. */
+/** The list of a client's connection. */
+ka_sim_idle *ka_sim_idle_of(ka_sim *s, uint32_t child);
+
+/** A connection becomes idle, or is not so any more; where s->listed. */
 void ka_sim_idle_put(ka_sim *s, uint32_t client);
 void ka_sim_idle_take(ka_sim *s, uint32_t client);
 
@@ -176,6 +192,23 @@ void ka_sim_left(ka_sim *s, uint32_t child);
 
 /** The parent's second. @return whether anything changed or may yet */
 bool ka_sim_maintain(ka_sim *s);
+
+/* ---- load (sim_adaptive.c): where it is not configured, they do nothing --- */
+
+/** [P2] A response of the child closes its connection. */
+bool ka_sim_is_full(const ka_sim *s, uint32_t child);
+/** [P1] Nothing is done for load. */
+bool ka_sim_is_calm(const ka_sim *s, uint32_t child);
+/** Load or idle connections are more: sees to it that they are looked at. */
+void ka_sim_watch(ka_sim *s, uint32_t child);
+void ka_sim_look(ka_sim *s, uint32_t child);
+
+/* ---- configuration (sim_config.c) ----------------------------------------- */
+
+bool ka_sim_config_valid(const ka_sim_config *config);
+/** Times held to where sums of a few do not overflow. */
+ka_sim_config ka_sim_config_within(const ka_sim_config *config);
+ka_policy ka_sim_policy_of(const ka_sim_config *config);
 
 /* ---- counting (sim_count.c) ----------------------------------------------- */
 

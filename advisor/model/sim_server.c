@@ -145,7 +145,8 @@ void ka_sim_start(ka_sim *s, uint32_t n, bool ready)
         }
         s->children[index] = (ka_sim_child){.used = true,
                                             .ready = ready,
-                                            .idle_first = KA_SIM_NONE,
+                                            .idle = {KA_SIM_NONE, KA_SIM_NONE,
+                                                     false},
                                             .list = KA_SIM_AWAY};
         s->counts.now.children++;
         place(s, index);
@@ -170,8 +171,8 @@ void ka_sim_ready(ka_sim *s, uint32_t index)
 
 static void cut_idle(ka_sim *s, uint32_t index, ka_sim_why why)
 {
-    while (s->children[index].idle_first != KA_SIM_NONE) {
-        ka_sim_cut(s, s->children[index].idle_first, why);
+    while (s->event && s->children[index].idle.first != KA_SIM_NONE) {
+        ka_sim_cut(s, s->children[index].idle.first, why);
     }
 }
 
@@ -210,6 +211,7 @@ void ka_sim_busy(ka_sim *s, uint32_t index)
     s->counts.now.busy++;
     s->ending.busy += s->children[index].ending;
     place(s, index);
+    ka_sim_watch(s, index);
 }
 
 void ka_sim_free(ka_sim *s, uint32_t index)
@@ -226,32 +228,39 @@ void ka_sim_closed(ka_sim *s, uint32_t index)
     place(s, index);
 }
 
+ka_sim_idle *ka_sim_idle_of(ka_sim *s, uint32_t child)
+{
+    return s->event ? &s->children[child].idle : &s->idle;
+}
+
+static uint32_t *next_of(ka_sim *s, ka_sim_idle *idle, uint32_t client)
+{
+    return client == KA_SIM_NONE ? &idle->first : &s->clients[client].next;
+}
+
+static uint32_t *prev_of(ka_sim *s, ka_sim_idle *idle, uint32_t client)
+{
+    return client == KA_SIM_NONE ? &idle->last : &s->clients[client].prev;
+}
+
 void ka_sim_idle_put(ka_sim *s, uint32_t client)
 {
     ka_sim_client *c = &s->clients[client];
-    ka_sim_child *child = &s->children[c->child];
+    ka_sim_idle *idle = ka_sim_idle_of(s, c->child);
 
-    c->prev = KA_SIM_NONE;
-    c->next = child->idle_first;
-    if (c->next != KA_SIM_NONE) {
-        s->clients[c->next].prev = client;
-    }
-    child->idle_first = client;
+    c->next = KA_SIM_NONE;
+    c->prev = idle->last;
+    *next_of(s, idle, c->prev) = client;
+    idle->last = client;
 }
 
 void ka_sim_idle_take(ka_sim *s, uint32_t client)
 {
     ka_sim_client *c = &s->clients[client];
+    ka_sim_idle *idle = ka_sim_idle_of(s, c->child);
 
-    if (c->prev == KA_SIM_NONE) {
-        s->children[c->child].idle_first = c->next;
-    }
-    else {
-        s->clients[c->prev].next = c->next;
-    }
-    if (c->next != KA_SIM_NONE) {
-        s->clients[c->next].prev = c->prev;
-    }
+    *next_of(s, idle, c->prev) = c->next;
+    *prev_of(s, idle, c->next) = c->prev;
 }
 
 /* ---- event's listener --------------------------------------------------- */

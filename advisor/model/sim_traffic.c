@@ -63,6 +63,7 @@ static void join(ka_sim_request *r, const ka_trace_request *of)
 {
     r->busy_us = within(r->busy_us + of->busy_to_us - of->busy_from_us, 0);
     r->requests++;
+    r->cls = of->cls; /* served last */
 }
 
 /* What lies between the end before and the gap is the end's lag. */
@@ -90,7 +91,8 @@ static void fill(ka_sim_chain *chains, ka_sim_request *requests,
         else {
             *r = (ka_sim_request){.gap_us = within(of->gap_us, 0),
                                   .busy_us = of->busy_to_us - of->busy_from_us,
-                                  .requests = 1};
+                                  .requests = 1,
+                                  .cls = of->cls};
             if (chain->n++ > 0) {
                 add_lag(r - 1, of, ends[of->chain]);
             }

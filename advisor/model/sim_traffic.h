@@ -17,6 +17,7 @@
 #include <apr_pools.h>
 #include <ka_histogram.h>
 #include "../profile/trace.h"
+#include "../sources/observation.h"
 
 /* Requests that are drawn at most. */
 #define KA_SIM_DRAWN_MAX 2000000u
@@ -26,7 +27,9 @@ typedef struct ka_sim_request {
     int64_t busy_us;   /* served so long */
     uint32_t lag_us;   /* from there until the connection counts as idle: what a
                           late timer of the server added to the gap */
-    uint32_t requests; /* with those that joined it, > 0 */
+    uint32_t requests : 30; /* with those that joined it, > 0 */
+    uint32_t cls : 2;       /* ka_class, of the last one of these; KA_CLASS_N:
+                               as in ka_trace_request */
 } ka_sim_request;
 
 typedef struct ka_sim_chain {
@@ -52,6 +55,15 @@ typedef struct ka_sim_traffic {
 apr_status_t ka_sim_traffic_of_trace(ka_sim_traffic *out,
                                      const ka_trace *trace, apr_pool_t *pool);
 
+/* Requests of one class, where draws tell them apart. */
+typedef struct ka_sim_draws_class {
+    const ka_hist *service; /* us */
+    const ka_hist *gap;     /* us, up to T0: after one of this class */
+    double followed; /* its share of requests that another follows on their
+                        connection under T0 */
+    double last;     /* ... and of a connection's last ones */
+} ka_sim_draws_class;
+
 /* Distributions to draw from.  A connection is one under T0; a chain goes on
  * after it with the chance given by `again`. */
 typedef struct ka_sim_draws {
@@ -72,6 +84,8 @@ typedef struct ka_sim_draws {
     double joined;          /* share of a connection's further requests that
                                join one being served */
     double growth;          /* factor on the rates, > 0 */
+    const ka_sim_draws_class *classes; /* classes[KA_CLASS_N]; each request's is
+                               drawn by itself.  NULL: all are static ones */
 } ka_sim_draws;
 
 /**

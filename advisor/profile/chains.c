@@ -16,6 +16,12 @@ typedef struct linker {
     ka_idle timed_out; /* by client; ready at end + T0 */
 } linker;
 
+/* What serves the streams of a connection says nothing about its timeout. */
+static uint8_t class_of(const ka_request *r)
+{
+    return r->flags & KA_REQ_HTTP2 ? KA_CLASS_N : r->cls;
+}
+
 /* The connection that request r would have reused under a longer timeout. */
 static uint32_t find_earlier(linker *l, const ka_request *r)
 {
@@ -112,6 +118,7 @@ apr_status_t ka_chains_build(ka_trace *trace, uint32_t *chain_of,
         if (conn->last == i) {
             end_connection(&l, g->conn[i]);
         }
+        ka_trace_class_set(trace, class_of(&g->items[i]));
         chain_of[i] = conn->chain;
     }
     failed = trace->failed || l.timed_out.failed;

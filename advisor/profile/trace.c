@@ -138,6 +138,13 @@ void ka_trace_follow(ka_trace *trace, uint32_t chain, int64_t begin_us,
     widen_window(trace, begin_us, end_us);
 }
 
+void ka_trace_class_set(ka_trace *trace, uint8_t cls)
+{
+    if (trace->request_n > 0) {
+        trace->requests[trace->request_n - 1].cls = cls;
+    }
+}
+
 void ka_trace_tail_set(ka_trace *trace, uint32_t chain, int64_t len_us)
 {
     if (chain == KA_CHAIN_NONE) {

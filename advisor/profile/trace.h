@@ -38,6 +38,8 @@ typedef struct ka_trace_request {
     int64_t gap_us;       /* idle time before busy_from_us on its chain, >= 0;
                              or KA_GAP_OPENS, KA_GAP_JOINED */
     uint32_t chain;       /* index into tails */
+    uint8_t cls;          /* ka_class; KA_CLASS_N: a stream of HTTP/2, which no
+                             rule by kind of content is asked about */
 } ka_trace_request;
 
 typedef struct ka_trace_tail {
@@ -79,6 +81,10 @@ uint32_t ka_trace_open(ka_trace *trace, int64_t begin_us, int64_t end_us);
  */
 void ka_trace_follow(ka_trace *trace, uint32_t chain, int64_t begin_us,
                      int64_t end_us);
+
+/** Says of which class the request is that was appended last; else it is
+ * KA_CLASS_STATIC.  Without one it does nothing. */
+void ka_trace_class_set(ka_trace *trace, uint8_t cls);
 
 /** Says how long (>= 0) the client would leave the chain open after its end.
  * KA_CHAIN_NONE does nothing. */

@@ -459,6 +459,7 @@ apr_status_t ka_render_conf(FILE *out, const ka_report *report,
     for (i = 0; i < report->answer_n; i++) {
         mpm_section(&c, &report->answers[i]);
     }
+    ka_conf_policy(&c);
     ka_conf_parts(&c);
     ka_conf_deviations(&c);
     return ka_page_end(&page);

@@ -40,6 +40,10 @@ const ka_advice *ka_conf_row(const ka_report *report, const char *directive,
  * virtual hosts, lines by kind of content, limits of backends. */
 void ka_conf_parts(const ka_conf *c);
 
+/** A block for mod_kapolicy: in force only where the report says so, else as
+ * comments. */
+void ka_conf_policy(const ka_conf *c);
+
 /** In the head: who the group's servers are; nothing without any. */
 void ka_conf_servers(const ka_conf *c);
 

@@ -101,9 +101,10 @@ static json_t *rules(const ka_report *report, apr_pool_t *pool)
 
 json_t *ka_doc_decisions(const ka_report *report, apr_pool_t *pool)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "advice",
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "advice",
                      advice(report, pool), "classes_advice",
-                     ka_doc_kinds(report, pool), "warnings",
+                     ka_doc_kinds(report, pool), "policy",
+                     ka_doc_policy(report, pool), "warnings",
                      warnings(report, pool),
                      "rules", rules(report, pool), "next",
                      next_steps(report, pool), "verdict",

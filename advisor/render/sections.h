@@ -31,6 +31,9 @@ void ka_section_rules(ka_page *page, const ka_report *report);
 /* Static and dynamic requests by themselves. */
 void ka_section_kinds(ka_page *page, const ka_report *report);
 
+/* What mod_kapolicy would do, beside one KeepAliveTimeout. */
+void ka_section_policy(ka_page *page, const ka_report *report);
+
 /* Every timeout beside every other. */
 void ka_section_what_if(ka_page *page, const ka_report *report, bool verbose);
 

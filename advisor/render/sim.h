@@ -13,12 +13,22 @@
 #define KA_SIM_DOC_SCHEMA "kaadvisor/simulate/1"
 #define KA_SIM_SIDES 2
 
+/* A line of mod_kapolicy's. */
+typedef struct ka_sim_rule {
+    const char *directive, *value, *origin;
+    bool obeyed; /* else a remark says why not */
+} ka_sim_rule;
+
 /* One configuration. */
 typedef struct ka_sim_side {
     const char *file;
     ka_mpm mpm;
     const char *mpm_origin;
     ka_settings settings; /* as httpd obeys them */
+    const ka_sim_rule *rules; /* rules[rule_n], in order */
+    size_t rule_n;
+    ka_policy policy;     /* of these, where config.policy points to it */
+    ka_adaptive adaptive; /* the same of config.adaptive */
     const char *const *remarks; /* remarks[remark_n]: sentences about the file */
     size_t remark_n;
     ka_sim_config config;

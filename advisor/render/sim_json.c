@@ -134,6 +134,62 @@ static json_t *memory(const ka_sim_result *r)
                      "peak", ka_doc_whole(r->memory_most_bytes));
 }
 
+/* ---- mod_kapolicy -------------------------------------------------------- */
+
+static json_t *rules(const ka_sim_side *side, apr_pool_t *pool)
+{
+    json_t *array = json_array();
+    size_t i;
+
+    for (i = 0; i < side->rule_n; i++) {
+        const ka_sim_rule *rule = &side->rules[i];
+
+        json_array_append_new(
+            array, json_pack("{s:o, s:o, s:o, s:b}", "directive",
+                             ka_doc_text(rule->directive, pool), "value",
+                             ka_doc_text(rule->value, pool), "origin",
+                             ka_doc_text(rule->origin, pool), "obeyed",
+                             (int)rule->obeyed));
+    }
+    return array;
+}
+
+static json_t *after(const ka_sim_side *side, int64_t us)
+{
+    return !side->config.policy || us == KA_POLICY_STAYS ? json_null()
+                                                         : timeout(us);
+}
+
+static json_t *adaptive(const ka_adaptive *a)
+{
+    return a ? json_pack("{s:o, s:o, s:i, s:i}", "min_s",
+                         ka_doc_seconds(a->min_us), "max_s",
+                         ka_doc_seconds(a->max_us), "low_percent",
+                         (int)a->low, "high_percent", (int)a->high)
+             : json_null();
+}
+
+/* null where the configuration says nothing of it. */
+static json_t *policy(const ka_sim_side *side, apr_pool_t *pool)
+{
+    const ka_policy *p = &side->policy;
+    const ka_sim_result *r = &side->result;
+
+    if (side->rule_n == 0) {
+        return json_null();
+    }
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "rules", rules(side, pool),
+        "static_timeout_s", after(side, p->after_us[KA_CLASS_STATIC]),
+        "dynamic_timeout_s", after(side, p->after_us[KA_CLASS_DYNAMIC]),
+        "other_timeout_s", after(side, p->other_us), "adaptive",
+        adaptive(side->config.adaptive), "waits_cut",
+        ka_doc_whole((int64_t)r->cut_waits), "closed_full",
+        ka_doc_whole((int64_t)r->closed_full));
+}
+
+/* ---- a run --------------------------------------------------------------- */
+
 static json_t *run(const ka_sim_side *side, const char *verdict,
                    apr_pool_t *pool)
 {
@@ -141,7 +197,7 @@ static json_t *run(const ka_sim_side *side, const char *verdict,
 
     return json_pack(
         "{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-        "s:o, s:o, s:o, s:o, s:o, s:o}",
+        "s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
         "config", ka_doc_text(side->file, pool), "mpm", ka_mpm_name(side->mpm),
         "mpm_origin", ka_doc_text(side->mpm_origin, pool), "settings",
         settings(side, pool), "remarks",
@@ -155,7 +211,7 @@ static json_t *run(const ka_sim_side *side, const char *verdict,
         ka_doc_whole((int64_t)r->retired), "free_least",
         ka_doc_whole(r->free_least), "children", children(r), "memory_bytes",
         memory(r), "handshake_cpu_s", ka_doc_number(r->handshake_cpu_s),
-        "series", series(r));
+        "policy", policy(side, pool), "series", series(r));
 }
 
 static json_t *traffic(const ka_sim_view *view, apr_pool_t *pool)

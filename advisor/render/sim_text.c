@@ -80,8 +80,36 @@ static const char *memory(const ka_sim_result *r, apr_pool_t *pool)
                              NULL);
 }
 
+static const char *after(int64_t us, apr_pool_t *pool)
+{
+    return us == KA_POLICY_STAYS ? "-" : ka_words_timeout(pool, us);
+}
+
+static const char *policy(const ka_sim_side *side, apr_pool_t *pool)
+{
+    const ka_policy *p = side->config.policy;
+
+    return p ? apr_pstrcat(pool, after(p->after_us[KA_CLASS_STATIC], pool),
+                           " / ", after(p->after_us[KA_CLASS_DYNAMIC], pool),
+                           NULL)
+             : "-";
+}
+
+static const char *adaptive(const ka_sim_side *side, apr_pool_t *pool)
+{
+    const ka_adaptive *a = side->config.adaptive;
+
+    return a ? apr_pstrcat(pool, ka_words_timeout(pool, a->max_us), " to ",
+                           ka_words_timeout(pool, a->min_us), NULL)
+             : "-";
+}
+
 CELL(mpm_cell, ((void)pool, ka_mpm_name(side->mpm)))
 CELL(timeout_cell, ka_words_timeout(pool, side->config.timeout_us))
+CELL(policy_cell, policy(side, pool))
+CELL(adaptive_cell, adaptive(side, pool))
+CELL(cut_cell, apr_pstrcat(pool, whole(pool, r->cut_waits), " / ",
+                           whole(pool, r->closed_full), NULL))
 CELL(requests_cell, whole(pool, o->requests))
 CELL(connections_cell, whole(pool, o->connections))
 CELL(reuse_cell, ka_words_share(pool, o->reuse))
@@ -111,31 +139,47 @@ CELL(cpu_cell, ka_words_duration(pool, r->handshake_cpu_s * 1e6))
 static const struct {
     const char *label;
     cell_fn *cell;
+    bool of_policy; /* only where mod_kapolicy is told something */
 } rows[] = {
-    {"MPM", mpm_cell},
-    {"KeepAliveTimeout", timeout_cell},
-    {"requests served", requests_cell},
-    {"connections accepted", connections_cell},
-    {"requests on an open connection", reuse_cell},
-    {"connections that wait for a worker", waited_cell},
-    {"  wait, p99", wait_p99_cell},
-    {"  wait, p99.9", wait_p999_cell},
-    {"  wait, longest", wait_most_cell},
-    {"  waiting at once, most", waiting_cell},
-    {"attempts refused (queue full)", refused_cell},
-    {"requests lost", lost_cell},
-    {"idle connections evicted (event)", evicted_cell},
-    {"requests dropped with them", dropped_cell},
-    {"stops at AsyncRequestWorkerFactor", limited_cell},
-    {"idle ones closed with a child (event)", retired_cell},
-    {"connections held, mean / p99.9 / most", held_cell},
-    {"busy with requests, the same", busy_cell},
-    {"free workers, least", free_cell},
-    {"children, mean / most", children_cell},
-    {"children started / ended", started_cell},
-    {"memory, mean / most", memory_cell},
-    {"CPU time of handshakes", cpu_cell},
+    {"MPM", mpm_cell, false},
+    {"KeepAliveTimeout", timeout_cell, false},
+    {"  by KAPolicy: static / dynamic", policy_cell, true},
+    {"  by load (KAPolicyAdaptive)", adaptive_cell, true},
+    {"requests served", requests_cell, false},
+    {"connections accepted", connections_cell, false},
+    {"requests on an open connection", reuse_cell, false},
+    {"connections that wait for a worker", waited_cell, false},
+    {"  wait, p99", wait_p99_cell, false},
+    {"  wait, p99.9", wait_p999_cell, false},
+    {"  wait, longest", wait_most_cell, false},
+    {"  waiting at once, most", waiting_cell, false},
+    {"attempts refused (queue full)", refused_cell, false},
+    {"requests lost", lost_cell, false},
+    {"closed by load: idle / with a response", cut_cell, true},
+    {"idle connections evicted (event)", evicted_cell, false},
+    {"requests dropped with them", dropped_cell, false},
+    {"stops at AsyncRequestWorkerFactor", limited_cell, false},
+    {"idle ones closed with a child (event)", retired_cell, false},
+    {"connections held, mean / p99.9 / most", held_cell, false},
+    {"busy with requests, the same", busy_cell, false},
+    {"free workers, least", free_cell, false},
+    {"children, mean / most", children_cell, false},
+    {"children started / ended", started_cell, false},
+    {"memory, mean / most", memory_cell, false},
+    {"CPU time of handshakes", cpu_cell, false},
 };
+
+static bool has_policy(const ka_sim_view *view)
+{
+    size_t i;
+
+    for (i = 0; i < view->side_n; i++) {
+        if (view->sides[i].rule_n > 0) {
+            return true;
+        }
+    }
+    return false;
+}
 
 static void print_rows(ka_page *page, const ka_sim_view *view)
 {
@@ -151,6 +195,9 @@ static void print_rows(ka_page *page, const ka_sim_view *view)
     for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const char *cells[1 + KA_SIM_SIDES] = {rows[i].label};
 
+        if (rows[i].of_policy && !has_policy(view)) {
+            continue;
+        }
         for (k = 0; k < view->side_n; k++) {
             cells[1 + k] = rows[i].cell(&view->sides[k], page->pool);
         }
@@ -251,6 +298,15 @@ static void print_settings(ka_page *page, const ka_sim_view *view, size_t at)
         ka_table_row(&table, KA_STYLE_PLAIN, cells);
     }
     ka_table_print(&table, page, 2);
+    for (i = 0; i < side->rule_n; i++) {
+        const ka_sim_rule *rule = &side->rules[i];
+
+        ka_page_paragraph(page, KA_STYLE_PLAIN, "  ", "    ",
+                          apr_pstrcat(page->pool, rule->directive, " ",
+                                      rule->value, "  (", rule->origin,
+                                      rule->obeyed ? ")" : "; left out)",
+                                      NULL));
+    }
     for (i = 0; i < side->remark_n; i++) {
         ka_page_paragraph(page, KA_STYLE_PLAIN, "  - ", "    ",
                           side->remarks[i]);

@@ -78,6 +78,7 @@ apr_status_t ka_render_text(FILE *out, const ka_report *report,
     }
     ka_section_what_if(&page, report, options->verbose);
     ka_section_kinds(&page, report);
+    ka_section_policy(&page, report);
     ka_section_mpm(&page, report);
     ka_section_classic(&page, report);
     ka_section_traffic(&page, report, options->verbose);

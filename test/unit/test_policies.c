@@ -1,0 +1,334 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE.
+ * What is proposed to mod_kapolicy: R16 by kind of content, R7 by load, R1
+ * behind a proxy. */
+#include "parts_fixture.h"
+
+/* A replay of single requests, as a test wants it. */
+typedef struct replayed {
+    double held_of_second; /* workers for each second of the static timeout */
+    ka_policy asked;       /* last */
+    size_t asked_n, played_n;
+    ka_sim_config played[3];
+    int64_t wait_p99_us[3];
+} replayed;
+
+static bool replay_policy(ka_outcome *out, void *context,
+                          const ka_policy *policy)
+{
+    replayed *r = context;
+    double seconds = (double)policy->after_us[KA_CLASS_STATIC] / 1e6;
+
+    r->asked = *policy;
+    r->asked_n++;
+    *out = (ka_outcome){.requests = 20000,
+                        .connections = 5100,
+                        .window_s = 7200,
+                        .connections_per_s = 5100 / 7200.0,
+                        .held_mean = 2,
+                        .busy_mean = 2};
+    out->held.workers = 10 + r->held_of_second * seconds;
+    return true;
+}
+
+static bool replay_config(ka_sim_result *out, void *context,
+                          const ka_sim_config *config, apr_pool_t *pool)
+{
+    replayed *r = context;
+
+    (void)pool;
+    *out = (ka_sim_result){.wait_p99_us = r->wait_p99_us[r->played_n]};
+    r->played[r->played_n++] = *config;
+    return true;
+}
+
+static replayed *set_replay(fixture *f, double held_of_second, apr_pool_t *pool)
+{
+    replayed *r = apr_pcalloc(pool, sizeof(*r));
+
+    r->held_of_second = held_of_second;
+    f->report.replay = (ka_replay_source){replay_policy, replay_config, r};
+    return r;
+}
+
+static void set_memory(fixture *f, int64_t bytes)
+{
+    ka_server_set(&f->server, KA_FACT_MEMORY, bytes, false, "test");
+}
+
+static const ka_policy_advice *advised(fixture *f, apr_pool_t *pool)
+{
+    return &advise(f, pool)->policy;
+}
+
+/* ---- R16 ------------------------------------------------------------------ */
+
+static void test_policies__r16_each_class_by_its_own_knee(void **state)
+{
+    const ka_policy_advice *p = advised(make_parts(POOL(state)), POOL(state));
+    const ka_policy_by_class *by = &p->by_class;
+
+    assert_true(by->proposed);
+    assert_true(by->estimated);
+    assert_true(by->after_us[KA_CLASS_DYNAMIC] == KA_TIMEOUT_OFF);
+    /* It would want longer than was seen, as all do. */
+    assert_int_equal(by->after_us[KA_CLASS_STATIC], 15 * S);
+    assert_int_equal(p->line_n, 2);
+    assert_string_equal(p->lines[0],
+                        "KAPolicy keep timeout=15 served=static,error");
+    assert_string_equal(p->lines[1], "KAPolicy close served=dynamic,proxy");
+    assert_has(by->because, "closes after dynamic requests and waits 15s after "
+                            "static ones");
+    assert_has(by->because, "Without single requests");
+    assert_false(p->by_load.proposed || p->by_proxy.proposed || p->active);
+    assert_false(p->not_event);
+}
+
+/* N and H by class: no dynamic request is followed; the tails are shared. */
+static void test_policies__m20_from_histograms(void **state)
+{
+    fixture *f = make_parts(POOL(state));
+    const ka_policy_by_class *by = &advised(f, POOL(state))->by_class;
+    const ka_outcome *one = &f->outcomes[3];
+    double gaps = (7500 * 0.1 + 4000 * 4) / 7200.0;
+    /* The made-up site has something idle with Off, too. */
+    double freed =
+        (one->idle_mean - gaps - f->outcomes[0].idle_mean) * 5000 / 8500;
+
+    assert_int_equal(by->one.outcome.timeout_us, 15 * S);
+    assert_int_equal(by->policy.outcome.connections, one->connections);
+    assert_near(by->policy.outcome.held_mean, one->held_mean - freed, 0.01);
+    assert_near(by->policy.outcome.idle_mean, one->idle_mean - freed, 0.01);
+    assert_near(by->policy.outcome.busy_mean, one->busy_mean, 0);
+    /* Peaks between those at 5 s (33.3 in the mean) and at 15 s (80). */
+    assert_true(by->policy.outcome.held.p999 > 50);
+    assert_true(by->policy.outcome.held.p999 < 120);
+    assert_true(by->policy.outcome.held.workers >=
+                by->policy.outcome.held.p999);
+}
+
+static void test_policies__m20_from_single_requests(void **state)
+{
+    fixture *f = make_parts(POOL(state));
+    replayed *r = set_replay(f, 0, POOL(state));
+    const ka_policy_by_class *by = &advised(f, POOL(state))->by_class;
+
+    assert_true(by->proposed);
+    assert_false(by->estimated);
+    assert_near(by->policy.outcome.held_mean, 2, 0);
+    assert_int_equal(r->asked.after_us[KA_CLASS_STATIC], 15 * S);
+    assert_true(r->asked.after_us[KA_CLASS_DYNAMIC] == KA_TIMEOUT_OFF);
+    assert_int_equal(r->asked.other_us, 15 * S);
+    assert_null(strstr(by->because, "Without single requests"));
+}
+
+/* 30 workers fit: 1 s needs 20, 5 s would need 60. */
+static void test_policies__r16_shortened_until_it_fits(void **state)
+{
+    fixture *f = make_parts(POOL(state));
+    const ka_policy_advice *p;
+
+    set_replay(f, 10, POOL(state));
+    set_memory(f, 300 * M);
+    p = advised(f, POOL(state));
+    assert_true(p->by_class.proposed);
+    assert_int_equal(p->by_class.one.outcome.timeout_us, S);
+    assert_int_equal(p->by_class.after_us[KA_CLASS_STATIC], S);
+    assert_int_equal(p->by_class.policy.fit.fits, 1);
+    assert_false(p->by_load.proposed); /* this fits */
+}
+
+static void on_event(fixture *f)
+{
+    ka_server_set(&f->server, KA_FACT_ID_MPM, KA_MPM_EVENT, false, "test");
+}
+
+static void few_dynamic(fixture *f)
+{
+    f->profile->classes[KA_CLASS_DYNAMIC].requests = 999;
+}
+
+static void refused(fixture *f)
+{
+    f->profile->total.requests = 99;
+}
+
+/* Half of them are followed after 0.1 s, half after 4 s, as static ones are:
+ * both want the same. */
+static void alike(fixture *f)
+{
+    ka_hist_add_n(&f->profile->classes[KA_CLASS_DYNAMIC].gap, 100000, 2500);
+    ka_hist_add_n(&f->profile->classes[KA_CLASS_DYNAMIC].gap, 4000000, 2500);
+}
+
+static void test_policies__r16_only_where_it_pays(void **state)
+{
+    void (*const causes[])(fixture *f) = {on_event, few_dynamic, refused,
+                                          alike};
+    size_t i;
+
+    for (i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {
+        fixture *f = make_parts(POOL(state));
+        const ka_policy_advice *p;
+
+        causes[i](f);
+        p = advised(f, POOL(state));
+        assert_false(p->by_class.proposed);
+        assert_int_equal(p->line_n, 0);
+    }
+}
+
+static void test_policies__r16_is_told_among_the_rules(void **state)
+{
+    fixture *f = make_parts(POOL(state));
+    const ka_report *r = advise(f, POOL(state));
+    size_t i;
+
+    for (i = 0; strcmp(r->findings[i].rule, "R16"); i++) {
+        continue;
+    }
+    assert_has(r->findings[i].text, "see by policy");
+}
+
+/* ---- R7 ------------------------------------------------------------------- */
+
+static fixture *scarce(apr_pool_t *pool)
+{
+    fixture *f = make_parts(pool);
+
+    few_dynamic(f);
+    set_memory(f, 300 * M); /* 1 s fits, 15 s is wanted */
+    return f;
+}
+
+static void test_policies__r7_by_load_where_less_fits(void **state)
+{
+    const ka_policy_advice *p = advised(scarce(POOL(state)), POOL(state));
+
+    assert_true(p->by_load.proposed);
+    assert_int_equal(p->line_n, 1);
+    assert_string_equal(p->lines[0], "KAPolicyAdaptive 1 15 50% 90%");
+    assert_has(p->by_load.why_not, "no single requests");
+    p = advised(make_parts(POOL(state)), POOL(state));
+    assert_false(p->by_load.proposed); /* 15 s fits */
+}
+
+static void test_policies__r7_is_played_against_the_block(void **state)
+{
+    fixture *f = scarce(POOL(state));
+    replayed *r = set_replay(f, 0, POOL(state));
+    const ka_policy_by_load *by = &advised(f, POOL(state))->by_load;
+    size_t i;
+
+    assert_null(by->why_not);
+    assert_int_equal(r->played_n, 3);
+    for (i = 0; i < 3; i++) {
+        assert_int_equal(r->played[i].spawn.max_request_workers, 30);
+        assert_int_equal(r->played[i].adaptive != NULL, i == 2);
+    }
+    assert_int_equal(r->played[0].timeout_us, S);
+    assert_int_equal(r->played[1].timeout_us, 15 * S);
+    assert_int_equal(r->played[2].adaptive->min_us, S);
+    assert_int_equal(r->played[2].adaptive->max_us, 15 * S);
+    f = scarce(POOL(state));
+    set_replay(f, 0, POOL(state));
+    f->options.growth = 2;
+    assert_has(advised(f, POOL(state))->by_load.why_not, "--growth");
+}
+
+/* ---- R1 ------------------------------------------------------------------- */
+
+static void test_policies__r1_the_proxys_addresses_alone(void **state)
+{
+    fixture *f = make_parts(POOL(state));
+    const ka_policy_advice *p;
+
+    set_memory(f, 20000 * M);
+    ka_server_set(&f->server, KA_FACT_PROXY_IDLE, 60 * S, false, "test");
+    p = advised(f, POOL(state));
+    assert_true(p->by_proxy.proposed);
+    assert_int_equal(p->by_proxy.proxy_us, 65 * S);
+    assert_int_equal(p->by_proxy.others_us, 15 * S);
+    assert_near(p->by_proxy.all.outcome.held_mean, f->outcomes[4].held_mean, 0);
+    assert_near(p->by_proxy.none.outcome.held_mean, f->outcomes[3].held_mean,
+                0);
+    assert_int_equal(p->line_n, 2);
+    assert_string_equal(p->lines[0], "KAPolicy keep timeout=15");
+    assert_string_equal(p->lines[1],
+                        "KAPolicy keep timeout=65 max=0 "
+                        "\"expr=%{CONN_REMOTE_ADDR} -ipmatch '10.0.0.0/8'\"");
+}
+
+/* ---- in force or not ------------------------------------------------------ */
+
+#define LOADED                                                                 \
+    "LoadModule mpm_prefork_module x.so\nLoadModule kapolicy_module y.so\n"
+
+static void test_policies__in_force_where_httpd_has_the_module(void **state)
+{
+    static const struct {
+        const char *conf;
+        bool active;
+        const char *said;
+    } cases[] = {
+        {LOADED, true, "in force"},
+        {"LoadModule mpm_prefork_module x.so\n", false, "is not loaded"},
+        {LOADED "KAPolicy close served=dynamic\n", false,
+         "a rule already (/etc/httpd/test.conf:3)"},
+        {LOADED "<Location \"/a\">\nKAPolicy keep\n</Location>\n", false,
+         "test.conf:4"}};
+    size_t i;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        fixture *f = make_parts(POOL(state));
+        const ka_policy_advice *p;
+
+        set_site(f, TREE(state), cases[i].conf);
+        p = advised(f, POOL(state));
+        assert_true(p->by_class.proposed);
+        assert_int_equal(p->active, cases[i].active);
+        assert_has(p->to_use, cases[i].said);
+    }
+}
+
+/* By load only where nobody waits longer for it than where it fits. */
+static void test_policies__by_load_in_force_where_nobody_waits(void **state)
+{
+    size_t i;
+
+    for (i = 0; i < 2; i++) {
+        fixture *f = scarce(POOL(state));
+        replayed *r = set_replay(f, 0, POOL(state));
+
+        set_site(f, TREE(state), LOADED);
+        r->wait_p99_us[2] = i ? S : 0;
+        assert_int_equal(advised(f, POOL(state))->active, i == 0);
+    }
+}
+
+static void test_policies__an_unknown_mpm_may_be_event(void **state)
+{
+    fixture *f = make_parts(POOL(state));
+
+    f->server.facts[KA_FACT_ID_MPM].known = false;
+    assert_true(advised(f, POOL(state))->by_class.proposed);
+    assert_true(f->report.policy.not_event);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        hosttree_test(test_policies__r16_each_class_by_its_own_knee),
+        hosttree_test(test_policies__m20_from_histograms),
+        hosttree_test(test_policies__m20_from_single_requests),
+        hosttree_test(test_policies__r16_shortened_until_it_fits),
+        hosttree_test(test_policies__r16_only_where_it_pays),
+        hosttree_test(test_policies__r16_is_told_among_the_rules),
+        hosttree_test(test_policies__r7_by_load_where_less_fits),
+        hosttree_test(test_policies__r7_is_played_against_the_block),
+        hosttree_test(test_policies__r1_the_proxys_addresses_alone),
+        hosttree_test(test_policies__in_force_where_httpd_has_the_module),
+        hosttree_test(test_policies__by_load_in_force_where_nobody_waits),
+        hosttree_test(test_policies__an_unknown_mpm_may_be_event)};
+
+    return unit_main(tests);
+}

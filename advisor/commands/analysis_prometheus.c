@@ -90,8 +90,6 @@ static void describe(ka_analysis *a, const ka_prom *prom, apr_pool_t *pool)
                                  .last_us = a->profile.last_us,
                                  .requests = a->profile.total.requests};
     a->report = (ka_report){.generated_us = apr_time_now(),
-                            .no_intervals = "Prometheus does not tell how "
-                                            "visitors and hours differ",
                             .version = KA_VERSION,
                             .source = &a->source,
                             .identity = ka_identity_name(KA_IDENTITY_LIVE),
@@ -109,6 +107,31 @@ static void set_lengths(ka_analysis *a, const ka_live *live, apr_pool_t *pool)
     a->length_limit = limit > 0 ? (uint32_t)limit : 0;
     a->limited =
         live->total->counter[KA_COUNTER_CLOSE + KA_REASON_MAX_REQUESTS];
+}
+
+/* Of servers[n]. */
+static void find_intervals(ka_analysis *a, const ka_hist_traffic *traffic,
+                           const ka_prom_server *const *servers, size_t n,
+                           int64_t block_s, const ka_options *options,
+                           apr_pool_t *pool)
+{
+    ka_report *r = &a->report;
+    const ka_led led = {.traffic = traffic,
+                        .outcomes = r->low,
+                        .n = r->timeout_n,
+                        .now = r->now};
+    ka_pieces pieces;
+
+    if (options->vhost) {
+        r->no_intervals = "Prometheus is not asked how the hours of one "
+                          "virtual host differ";
+        return;
+    }
+    ka_prom_pieces(&pieces, servers, n, block_s, &led, pool);
+    ka_analysis_resample(a, &pieces, &pieces,
+                         "Prometheus knows no visitors, and has the requests "
+                         "of less than an hour",
+                         options, pool);
 }
 
 /* What is known of one server, or of all; live is in a pool of its own. */
@@ -148,6 +171,7 @@ typedef struct gathering {
     double *first_s;
     double *changes;
     uint64_t *addresses;
+    const ka_prom_server **servers;
     size_t n;
     ka_live group;
     bool named; /* some server has the --vhost */
@@ -190,6 +214,11 @@ static apr_status_t add_server(gathering *g, const ka_prom_server *server,
     rv = report_on(a, &live, traffic,
                    ka_server_get(&a->server, KA_FACT_TIMEOUT, 0),
                    g->addresses[g->n], g->prom, g->options, g->pool);
+    g->servers[g->n] = server;
+    if (!rv) {
+        find_intervals(a, traffic, &g->servers[g->n], 1,
+                       g->prom->asked.block_s, g->options, g->pool);
+    }
     set_times(a, g->prom, server->first_s);
     a->report.host = server->name;
     a->report.identity_note =
@@ -303,6 +332,10 @@ static apr_status_t make_group(ka_analysis *a, gathering *g)
     ka_prom_traffic_join(&traffic, g->traffic, g->n, g->pool);
     rv = report_on(a, &g->group, &traffic, common_timeout(g), most_addresses(g),
                    g->prom, g->options, g->pool);
+    if (!rv) {
+        find_intervals(a, &traffic, g->servers, g->n, g->prom->asked.block_s,
+                       g->options, g->pool);
+    }
     set_times(a, g->prom, first_s);
     join_rates(&a->profile.total, g);
     a->report.identity_note = ka_prom_note(g->prom, changes, &traffic, g->pool);
@@ -340,6 +373,7 @@ apr_status_t ka_analysis_prometheus(ka_analysis *a, const char **error,
     g.first_s = apr_palloc(pool, prom.server_n * sizeof(*g.first_s));
     g.changes = apr_palloc(pool, prom.server_n * sizeof(*g.changes));
     g.addresses = apr_palloc(pool, prom.server_n * sizeof(*g.addresses));
+    g.servers = apr_palloc(pool, prom.server_n * sizeof(*g.servers));
     ka_prom_group_init(&g.group, pool);
     *error = "not enough memory for what Prometheus answered";
     rv = add_servers(&g);

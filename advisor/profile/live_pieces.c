@@ -75,16 +75,17 @@ int64_t ka_spans_together(double covered_us, int64_t length_us)
 }
 
 void ka_spans_rows(ka_piece_rows *out, const ka_span_counts *spans, size_t n,
-                   int64_t length_us, const ka_led *led, apr_pool_t *pool)
+                   const ka_led *led, apr_pool_t *pool)
 {
     shares *at = apr_palloc(pool, (led->n + 1) * sizeof(*at));
     ka_span_counts all = {0};
-    double again = 0;
+    double again = 0, most_us = 0;
     size_t i;
 
     *out = ka_piece_rows_make(n, led->n, pool);
     for (i = 0; i < n; i++) {
         all.covered_us += spans[i].covered_us;
+        most_us = fmax(most_us, spans[i].covered_us);
         all.requests += spans[i].requests;
         all.connections += spans[i].connections;
         again += again_of(&spans[i]);
@@ -101,8 +102,7 @@ void ka_spans_rows(ka_piece_rows *out, const ka_span_counts *spans, size_t n,
                 again, at, led->n);
     }
     ka_piece_rows_drop_empty(out, led->n);
-    out->effective =
-        fmin(all.covered_us / (double)length_us, (double)out->n);
+    out->effective = fmin(all.covered_us / most_us, (double)out->n);
     ka_piece_rows_fit(out, led->outcomes, led->n);
 }
 
@@ -141,7 +141,7 @@ static void cut_history(ka_pieces *out, const ka_live *live,
             spans[at].connections += second->connections;
         }
     }
-    ka_spans_rows(&out->blocks, spans, n, length_us, led, pool);
+    ka_spans_rows(&out->blocks, spans, n, led, pool);
     out->block_us = length_us;
 }
 

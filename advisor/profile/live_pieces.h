@@ -45,12 +45,12 @@ void ka_live_pieces(ka_pieces *out, const ka_live *live, const ka_led *led,
 
 /**
  * Rows by time.
- * @param spans  spans[n] of length_us each; those that are covered in part
+ * @param spans  spans[n]; those that are covered less than the fullest one
  *               count by that
- * @param out    arrays owned by pool; n 0: there are too few
+ * @param out    arrays owned by pool; n 0: nobody came
  */
 void ka_spans_rows(ka_piece_rows *out, const ka_span_counts *spans, size_t n,
-                   int64_t length_us, const ka_led *led, apr_pool_t *pool);
+                   const ka_led *led, apr_pool_t *pool);
 
 /** How many spans of length_us fit together in a block (pieces.h), where so
  * much time is covered; 0: too little is. */

@@ -85,6 +85,74 @@ void ka_prom_traffic(ka_hist_traffic *out, const ka_live *live,
     ka_prom_survival(&out->survival, &server->not_returned, pool);
 }
 
+/* ---- pieces --------------------------------------------------------------- */
+
+/* The first block's end, and how many there are up to the last one: all end a
+ * multiple of block_s later. */
+static size_t count_blocks(int64_t *first_s,
+                           const ka_prom_server *const *servers, size_t n,
+                           int64_t block_s)
+{
+    int64_t last_s = INT64_MIN;
+    size_t i;
+
+    *first_s = INT64_MAX;
+    for (i = 0; i < n; i++) {
+        const ka_prom_step *blocks = servers[i]->blocks;
+        const size_t own = servers[i]->block_n;
+
+        if (own > 0) {
+            *first_s = blocks[0].at_s < *first_s ? blocks[0].at_s : *first_s;
+            last_s = blocks[own - 1].at_s > last_s ? blocks[own - 1].at_s
+                                                   : last_s;
+        }
+    }
+    if (last_s < *first_s || block_s <= 0) {
+        return 0;
+    }
+    return (size_t)fmin((double)((last_s - *first_s) / block_s + 1),
+                        KA_PROM_POINTS_MAX);
+}
+
+static void add_blocks(ka_span_counts *spans, size_t n,
+                       const ka_prom_server *server, int64_t first_s,
+                       int64_t block_s)
+{
+    size_t i;
+
+    for (i = 0; i < server->block_n; i++) {
+        const ka_prom_step *block = &server->blocks[i];
+        const int64_t at = (block->at_s - first_s) / block_s;
+
+        if (at < (int64_t)n) {
+            spans[at].covered_us += (double)block_s * 1e6;
+            spans[at].requests += block->requests;
+            spans[at].connections +=
+                fmax(0, block->requests - block->reused);
+        }
+    }
+}
+
+void ka_prom_pieces(ka_pieces *out, const ka_prom_server *const *servers,
+                    size_t n, int64_t block_s, const ka_led *led,
+                    apr_pool_t *pool)
+{
+    int64_t first_s;
+    const size_t span_n = count_blocks(&first_s, servers, n, block_s);
+    ka_span_counts *spans = apr_pcalloc(pool, (span_n + 1) * sizeof(*spans));
+    size_t i;
+
+    *out = (ka_pieces){.timeout_n = led->n, .block_us = block_s * 1000000};
+    if (span_n > 0) {
+        for (i = 0; i < n; i++) {
+            add_blocks(spans, span_n, servers[i], first_s, block_s);
+        }
+        ka_spans_rows(&out->blocks, spans, span_n, led, pool);
+    }
+}
+
+/* ---- several servers ------------------------------------------------------ */
+
 static size_t levels_of(const ka_hist_traffic *const *traffic, size_t n)
 {
     size_t sum = 0, i;

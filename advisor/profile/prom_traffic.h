@@ -11,6 +11,7 @@
 
 #include "../sources/prometheus.h"
 #include "live.h"
+#include "live_pieces.h"
 
 /* Virtual hosts of a group that are told apart. */
 #define KA_PROM_GROUP_VHOSTS 1024
@@ -54,6 +55,16 @@ void ka_prom_survival(ka_survival *out, const ka_prom_points *not_returned,
 void ka_prom_traffic(ka_hist_traffic *out, const ka_live *live,
                      const ka_prom_server *server, int64_t step_s,
                      apr_pool_t *pool);
+
+/**
+ * The pieces of servers[n] as one, by time: from what came in each block.
+ * Prometheus knows no visitors.
+ * @param led  what all of them lead to
+ * @param out  arrays owned by pool
+ */
+void ka_prom_pieces(ka_pieces *out, const ka_prom_server *const *servers,
+                    size_t n, int64_t block_s, const ka_led *led,
+                    apr_pool_t *pool);
 
 /**
  * All of traffic[n] as one, time after time.

@@ -14,6 +14,11 @@
 /* Points of all servers together that are worth their transfer. */
 #define POINTS_ALL 600000.0
 #define POINTS_LEAST 100.0
+/* Blocks of time for what came, of which there are about so many; and scrapes
+ * in one at the least, since what came before the first is guessed. */
+#define BLOCK_LEAST_S 600
+#define BLOCKS 12
+#define SCRAPES_LEAST 4.0
 /* Scrapes come a little late now and then. */
 #define LATE 1.1
 
@@ -25,21 +30,23 @@ static const char *form_of(const ka_prom_row *row, const ka_prom_asked *asked,
     const char *at = apr_psprintf(pool, "%" APR_INT64_T_FMT, asked->at_s);
     const char *form =
         ka_prom_form("", "query", ka_prom_query(row, asked, pool), pool);
+    const int64_t step_s = row->function == KA_PROM_BLOCK ? asked->block_s
+                                                          : asked->step_s;
     int64_t steps;
 
-    if (row->function != KA_PROM_PEAK) {
+    if (!ka_prom_is_range(row)) {
         return ka_prom_form(form, "time", at, pool);
     }
     /* A step covers the time before it. */
-    steps = asked->span_s / asked->step_s;
+    steps = asked->span_s / step_s;
     steps = steps > 0 ? steps - 1 : 0;
     form = ka_prom_form(form, "start",
                         apr_psprintf(pool, "%" APR_INT64_T_FMT,
-                                     asked->at_s - steps * asked->step_s),
+                                     asked->at_s - steps * step_s),
                         pool);
     form = ka_prom_form(form, "end", at, pool);
     return ka_prom_form(form, "step",
-                        apr_psprintf(pool, "%" APR_INT64_T_FMT, asked->step_s),
+                        apr_psprintf(pool, "%" APR_INT64_T_FMT, step_s),
                         pool);
 }
 
@@ -86,7 +93,7 @@ static apr_status_t ask(size_t *taken, ka_prom *prom, const char **error,
                         ka_prom_http *http, const ka_prom_row *row)
 {
     const char *path =
-        row->function == KA_PROM_PEAK ? "/api/v1/query_range" : "/api/v1/query";
+        ka_prom_is_range(row) ? "/api/v1/query_range" : "/api/v1/query";
     ka_prom_answer answer;
     apr_status_t rv = ka_prom_http_post(&answer, error, http, path,
                                         form_of(row, &prom->asked, prom->pool));
@@ -183,6 +190,16 @@ static int64_t span_of(const ka_prom *prom)
     return span_s < prom->asked.window_s ? span_s : prom->asked.window_s;
 }
 
+static int64_t block_for(int64_t span_s, double interval_s)
+{
+    const int64_t times = span_s / (BLOCK_LEAST_S * BLOCKS);
+    const int64_t block_s = BLOCK_LEAST_S * (times > 1 ? times : 1);
+    const int64_t least_s =
+        (int64_t)ceil(fmin(interval_s, 1e6) * SCRAPES_LEAST);
+
+    return block_s > least_s ? block_s : least_s;
+}
+
 static void plan_steps(ka_prom *prom)
 {
     double points = POINTS_ALL / (3 * fmax(1, (double)prom->server_n));
@@ -194,6 +211,7 @@ static void plan_steps(ka_prom *prom)
     step = fmax((double)prom->asked.span_s / points, prom->interval_s);
     prom->asked.step_s = (int64_t)fmax(1, ceil(step * 0.999));
     prom->asked.peak_window_s = window_for(prom->interval_s);
+    prom->asked.block_s = block_for(prom->asked.span_s, prom->interval_s);
 }
 
 /* ---- all of them -------------------------------------------------------- */
@@ -231,7 +249,7 @@ apr_status_t ka_prom_read(ka_prom *out, const char **error,
     ka_prom_init(out, ka_prom_http_url(http), asked, pool);
     rv = ask_time(out, error, http);
     for (i = 0; i < n && !rv; i++) {
-        if (rows[i].function == KA_PROM_PEAK && out->asked.span_s == 0) {
+        if (ka_prom_is_range(&rows[i]) && out->asked.span_s == 0) {
             ka_prom_settle(out);
             plan_steps(out);
         }

@@ -80,10 +80,12 @@ typedef struct ka_prom_vhost {
     double timeout_changes;        /* of KeepAliveTimeout within the window */
 } ka_prom_vhost;
 
-/* Maxima over one step of time. */
+/* Maxima over one step of time; what came in a block of time, which is longer.
+ * Both may end at one time. */
 typedef struct ka_prom_step {
     int64_t at_s;                      /* its end, since the epoch */
     double open, busy, requests_per_s; /* -1: not told */
+    double requests, reused;           /* in the block; -1: not told */
 } ka_prom_step;
 
 typedef enum ka_prom_course {
@@ -112,6 +114,8 @@ typedef struct ka_prom_server {
     size_t vhost_n;
     ka_prom_step *steps; /* ascending, with open and busy; not contiguous */
     size_t step_n;
+    ka_prom_step *blocks; /* ascending, with requests and reused */
+    size_t block_n;
     apr_hash_t *vhosts_by_name, *steps_by_time;
 } ka_prom_server;
 
@@ -128,7 +132,8 @@ typedef struct ka_prom_asked {
     int64_t at_s;           /* when it ends; 0: Prometheus' present */
     int64_t span_s;         /* of range queries: the part of the window that has
                                samples; 0: not known yet */
-    int64_t step_s;         /* of range queries */
+    int64_t step_s;         /* of range queries for maxima */
+    int64_t block_s;        /* of those for what came */
     unsigned peak_window_s; /* of 5, 15, 60 */
 } ka_prom_asked;
 
@@ -154,7 +159,8 @@ typedef enum ka_prom_function {
     KA_PROM_MEAN,       /* over the window */
     KA_PROM_CHANGES,    /* of the value in the window */
     KA_PROM_PRESENT,    /* now, or else the last in the window */
-    KA_PROM_PEAK        /* maxima of steps: a range query */
+    KA_PROM_PEAK,       /* maxima of steps: a range query */
+    KA_PROM_BLOCK       /* increase in each block: a range query */
 } ka_prom_function;
 
 typedef struct ka_prom_row {
@@ -171,6 +177,12 @@ typedef struct ka_prom_row {
 
 /** The questions; *n of them. */
 const ka_prom_row *ka_prom_rows(size_t *n);
+
+/** Whether a row is asked as a range query. */
+static inline bool ka_prom_is_range(const ka_prom_row *row)
+{
+    return row->function == KA_PROM_PEAK || row->function == KA_PROM_BLOCK;
+}
 
 /** A thousandth of the window, in seconds, but at least one. */
 int64_t ka_prom_thousandth(const ka_prom_asked *asked);

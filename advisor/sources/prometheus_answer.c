@@ -216,7 +216,7 @@ static void take_step(ka_prom *prom, ka_prom_server *server, size_t offset,
 
     if (!step) {
         step = apr_palloc(prom->pool, sizeof(*step));
-        *step = (ka_prom_step){at_s, -1, -1, -1};
+        *step = (ka_prom_step){at_s, -1, -1, -1, -1, -1};
         apr_hash_set(server->steps_by_time, &step->at_s, sizeof(step->at_s),
                      step);
     }
@@ -255,7 +255,7 @@ static apr_status_t too_many(const char **error, const ka_prom *prom)
 static apr_status_t take_result(ka_prom *prom, const char **error,
                                 const ka_prom_row *row, const json_t *result)
 {
-    bool range = row->function == KA_PROM_PEAK;
+    bool range = ka_prom_is_range(row);
     size_t i;
 
     for (i = 0; i < json_array_size(result); i++) {
@@ -288,7 +288,7 @@ void ka_prom_init(ka_prom *prom, const char *url, const ka_prom_asked *asked,
 apr_status_t ka_prom_take(ka_prom *prom, size_t *taken, const char **error,
                           const ka_prom_row *row, const ka_prom_answer *answer)
 {
-    const char *type = row->function == KA_PROM_PEAK ? "matrix" : "vector";
+    const char *type = ka_prom_is_range(row) ? "matrix" : "vector";
     const json_t *result;
     json_t *root;
     apr_status_t rv =
@@ -430,18 +430,24 @@ static void settle_vhosts(ka_prom_server *s, apr_pool_t *pool)
 
 static void settle_steps(ka_prom_server *s, apr_pool_t *pool)
 {
+    size_t size = (apr_hash_count(s->steps_by_time) + 1) * sizeof(*s->steps);
     apr_hash_index_t *i;
 
-    s->steps = apr_palloc(pool, (apr_hash_count(s->steps_by_time) + 1) *
-                                    sizeof(*s->steps));
+    s->steps = apr_palloc(pool, size);
+    s->blocks = apr_palloc(pool, size);
+    s->step_n = s->block_n = 0;
     for (i = apr_hash_first(pool, s->steps_by_time); i; i = apr_hash_next(i)) {
         const ka_prom_step *step = apr_hash_this_val(i);
 
         if (step->open >= 0 && step->busy >= 0) {
             s->steps[s->step_n++] = *step;
         }
+        if (step->requests >= 0 && step->reused >= 0) {
+            s->blocks[s->block_n++] = *step;
+        }
     }
     qsort(s->steps, s->step_n, sizeof(*s->steps), compare_steps);
+    qsort(s->blocks, s->block_n, sizeof(*s->blocks), compare_steps);
 }
 
 static bool shares_instance(const ka_prom *prom, size_t i)
@@ -487,7 +493,6 @@ void ka_prom_settle(ka_prom *prom)
                       ? apr_pstrcat(prom->pool, s->job, "/", s->instance, NULL)
                       : s->instance;
         settle_vhosts(s, prom->pool);
-        s->step_n = 0;
         settle_steps(s, prom->pool);
     }
     prom->interval_s = interval_of(prom);

@@ -228,7 +228,11 @@ static const ka_prom_row rows[] = {
     {"kastats_connections_peak", KA_PROM_PEAK, "", "state=\"busy\"", false,
      NULL, offsetof(ka_prom_step, busy)},
     {"kastats_requests_per_second_peak", KA_PROM_PEAK, "", "", false, NULL,
-     offsetof(ka_prom_step, requests_per_s)}};
+     offsetof(ka_prom_step, requests_per_s)},
+    {"kastats_requests_total", KA_PROM_BLOCK, "", "", false, NULL,
+     offsetof(ka_prom_step, requests)},
+    {"kastats_reused_requests_total", KA_PROM_BLOCK, "", "", false, NULL,
+     offsetof(ka_prom_step, reused)}};
 
 const ka_prom_row *ka_prom_rows(size_t *n)
 {
@@ -240,7 +244,7 @@ const ka_prom_row *ka_prom_rows(size_t *n)
 
 /* By $B; $S: the series over the window, $M: those of the moment, $O: those of
  * the window's begin, $R: a thousandth of the window, $P: the peaks over a
- * step. */
+ * step, $K: the series over a block. */
 static const char *const templates[] = {
     [KA_PROM_DIFFERENCE] = "max by ($B) ($M - $O)",
     [KA_PROM_RESETS] = "max by ($B) (resets($S))",
@@ -251,7 +255,8 @@ static const char *const templates[] = {
     [KA_PROM_CHANGES] = "max by ($B) (changes($S))",
     [KA_PROM_PRESENT] = "max by ($B) ($M or on (job, instance) "
                         "last_over_time($S))",
-    [KA_PROM_PEAK] = "max by ($B) (max_over_time($P))"};
+    [KA_PROM_PEAK] = "max by ($B) (max_over_time($P))",
+    [KA_PROM_BLOCK] = "sum by ($B) (increase($K))"};
 
 /* A virtual host that came later began at 0. */
 static const char *const increases[KA_PROM_COURSES] = {
@@ -314,7 +319,8 @@ static const char *piece(char letter, const ka_prom_row *row,
                             match, asked->step_s);
     default:
         return apr_psprintf(pool, "%s{%s}[%" APR_INT64_T_FMT "s]", row->metric,
-                            match, asked->window_s);
+                            match,
+                            letter == 'K' ? asked->block_s : asked->window_s);
     }
 }
 

@@ -198,6 +198,7 @@ def test_advise_prometheus__vhost_selects_traffic(fleet):
     one = cli.report("advise", fleet[0].url, "--window", "1h", "--vhost",
                      f"localhost:{port}")
     assert one["host"]
+    assert "one virtual host" in one["intervals"]["why_not"]
     assert '"nobody"' in cli.fails(1, "advise", fleet[0].url, "--window", "1h",
                                    "--vhost", "nobody")
 
@@ -209,6 +210,7 @@ def test_advise_prometheus__a_week_is_asked_by_default(fleet, report):
         for key in ("requests", "connections"):
             assert a["traffic"][key] == b["traffic"][key]
         assert a["traffic"]["held"]["peak"] == b["traffic"]["held"]["peak"]
+    assert "less than an hour" in week["intervals"]["why_not"]
 
 
 def test_advise_prometheus__a_window_within_the_scrapes(fleet, report):

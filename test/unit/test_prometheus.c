@@ -71,6 +71,18 @@ static void test_prometheus_query__settings_are_the_present_ones(void **state)
         "kastats_observed_seconds_total{})[86400s:86s]))");
 }
 
+static void test_prometheus_query__what_came_in_a_block(void **state)
+{
+    const ka_prom_asked asked = {
+        .match = "job=\"a\"", .window_s = 86400, .block_s = 7200};
+
+    assert_string_equal(
+        ka_prom_query(row_of("kastats_requests_total", KA_PROM_BLOCK), &asked,
+                      *state),
+        "sum by (job, instance) (increase("
+        "kastats_requests_total{job=\"a\"}[7200s]))");
+}
+
 static void test_prometheus_match__cannot_leave_its_braces(void **state)
 {
     static const struct {
@@ -347,6 +359,7 @@ int main(void)
         unit_test(test_prometheus_query__increase_by_course),
         unit_test(test_prometheus_query__matchers_are_joined_by_commas),
         unit_test(test_prometheus_query__settings_are_the_present_ones),
+        unit_test(test_prometheus_query__what_came_in_a_block),
         unit_test(test_prometheus_match__cannot_leave_its_braces),
         unit_test(test_prometheus_take__buckets_of_servers_and_vhosts),
         unit_test(test_prometheus_take__counters_by_their_label),

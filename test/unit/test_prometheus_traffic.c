@@ -15,6 +15,7 @@
 #include "unit.h"
 
 #define STEP_S 15
+#define BLOCK_S 600
 
 /* ---- metrics as answers ------------------------------------------------- */
 
@@ -120,11 +121,35 @@ static json_t *peaks_of(const ka_live *live, const ka_prom_row *row,
                      instance, "values", values);
 }
 
+/* What came in blocks, on a grid of its own. */
+static json_t *blocks_of(const ka_live *live, const ka_prom_row *row,
+                         const char *instance)
+{
+    json_t *values = json_array();
+    size_t i, k;
+
+    for (i = 0; i + BLOCK_S <= live->history_n; i += BLOCK_S) {
+        uint32_t n = 0;
+
+        for (k = i; k < i + BLOCK_S; k++) {
+            const ka_second *s = &live->history[k];
+
+            n += strstr(row->metric, "reused")
+                     ? s->requests - s->connections
+                     : s->requests;
+        }
+        json_array_append_new(values, json_pack("[io]", (int)i + BLOCK_S,
+                                                json_sprintf("%u", n)));
+    }
+    return json_pack("[{s{ss ss} so}]", "metric", "job", "apache", "instance",
+                     instance, "values", values);
+}
+
 static void take(ka_prom *prom, const ka_prom_row *row, json_t *result)
 {
     json_t *root = json_pack(
         "{ss s{ss so}}", "status", "success", "data", "resultType",
-        row->function == KA_PROM_PEAK ? "matrix" : "vector", "result", result);
+        ka_prom_is_range(row) ? "matrix" : "vector", "result", result);
     char *bytes = json_dumps(root, 0);
     const ka_prom_answer answer = {
         .status = 200, .type = "", .text = bytes, .n = strlen(bytes)};
@@ -148,7 +173,7 @@ static void scrape(ka_prom *prom, const ka_segment_header *header,
                                          [KA_PROM_FIRST] = "500",
                                          [KA_PROM_CHANGES] = "0",
                                          [KA_PROM_RESETS] = "0",
-                                         [KA_PROM_PEAK] = NULL};
+                                         [KA_PROM_BLOCK] = NULL};
     const char *metrics = metrics_of(header, pool);
     size_t n, i;
     const ka_prom_row *rows = ka_prom_rows(&n);
@@ -157,6 +182,8 @@ static void scrape(ka_prom *prom, const ka_segment_header *header,
         take(prom, &rows[i],
              rows[i].function == KA_PROM_PEAK
                  ? peaks_of(live, &rows[i], instance)
+             : rows[i].function == KA_PROM_BLOCK
+                 ? blocks_of(live, &rows[i], instance)
                  : samples_of(metrics, &rows[i], instance,
                               values[rows[i].function]));
     }
@@ -248,6 +275,58 @@ static void test_prometheus_traffic__a_site_as_its_segment(void **state)
                      b->by_segment.server_closes);
     assert_int_equal(b->prometheus.history_n, 240);
     assert_int_equal(b->by_prometheus.open.step_s, STEP_S);
+}
+
+static double column_sum(const ka_piece_rows *rows, size_t n, size_t v)
+{
+    double sums[KA_PIECE_NUMBERS + 2 * TIMEOUTS_MAX];
+
+    ka_piece_rows_total(sums, rows, n);
+    return sums[v];
+}
+
+/* Blocks of one server, and of two that were there at the same time: they add
+ * up to the outcomes. */
+static void test_prometheus_traffic__pieces_by_time(void **state)
+{
+    tempdir *dir = *state;
+    segment s = segment_site(dir->pool);
+    both *b = both_of(&s, dir);
+    const ka_prom_server *server = b->prom.servers[0];
+    const ka_prom_server *const servers[] = {server, server};
+    ka_outcome outcomes[TIMEOUTS_MAX];
+    ka_led led = {.traffic = &b->by_prometheus, .outcomes = outcomes};
+    ka_prom_server silent = *server;
+    const ka_prom_server *const nobody[] = {&silent};
+    ka_pieces one, two;
+    size_t j;
+
+    led.n = sweep(outcomes, &b->by_prometheus);
+    while (outcomes[led.now].timeout_us < 5 * SEC) {
+        led.now++;
+    }
+    assert_int_equal(server->block_n, 3591 / BLOCK_S);
+    ka_prom_pieces(&one, servers, 1, BLOCK_S, &led, dir->pool);
+    ka_prom_pieces(&two, servers, 2, BLOCK_S, &led, dir->pool);
+    assert_int_equal(one.visitors.n, 0);
+    assert_int_equal(one.blocks.n, server->block_n);
+    assert_int_equal(two.blocks.n, server->block_n);
+    assert_near(two.blocks.effective, (double)server->block_n, 1e-9);
+    assert_int_equal(one.block_us, BLOCK_S * SEC);
+    assert_near(column_sum(&one.blocks, led.n, KA_PIECE_WEIGHT), 3600e6, 1);
+    for (j = 0; j < led.n; j++) {
+        assert_near(column_sum(&one.blocks, led.n, KA_PIECE_NUMBERS + j),
+                    (double)outcomes[j].connections, 1e-6);
+        assert_near(column_sum(&two.blocks, led.n,
+                               KA_PIECE_NUMBERS + led.n + j),
+                    (double)outcomes[j].idle_us,
+                    1e-9 * (double)outcomes[j].idle_us + 1e-6);
+    }
+    silent.block_n = 0;
+    ka_prom_pieces(&one, nobody, 1, BLOCK_S, &led, dir->pool);
+    assert_int_equal(one.blocks.n, 0);
+    ka_prom_pieces(&one, NULL, 0, 0, &led, dir->pool);
+    assert_int_equal(one.blocks.n, 0);
 }
 
 /* Browsing under T0 = 7 s, which is no usual timeout, and KeepAlive Off. */
@@ -446,6 +525,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         tempdir_test(test_prometheus_traffic__a_site_as_its_segment),
+        tempdir_test(test_prometheus_traffic__pieces_by_time),
         tempdir_test(test_prometheus_traffic__browsing_as_its_segment),
         tempdir_test(test_prometheus_traffic__clusters_as_their_segment),
         tempdir_test(test_prometheus_profile__as_the_segments),

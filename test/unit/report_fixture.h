@@ -4,6 +4,7 @@
 #ifndef KA_TEST_REPORT_FIXTURE_H
 #define KA_TEST_REPORT_FIXTURE_H
 
+#include "profile/sample.h"
 #include "report_fixture_traffic.h"
 
 /* ---- source and server ------------------------------------------------------

@@ -3,6 +3,7 @@
  * Each shortcoming of the data, by itself (MODEL 6, R13): the confidence that
  * it leaves, what it says, and whether there is advice at all. */
 #include "advise_fixture.h"
+#include "profile/sample.h"
 
 #include <apr_strings.h>
 

@@ -287,14 +287,15 @@ static const option_row option_rows[] = {
     {"mpm", 0, "NAME", LOGS, set_mpm, 0,
      "prefork, worker or event; default: advice for all three"},
     {"config", 0, "FILE", SIMULATE, set_string, 8,
-     "simulate httpd's main configuration file, or a block of directives"},
+     "simulate httpd's main configuration file, or a block of directives; "
+     "default: the configuration of the httpd that runs here"},
     {"against", 0, "FILE", SIMULATE, set_string, 9,
      "another configuration, under the same traffic"},
     {"seed", 0, "N", SIMULATE, set_seed, 0, "of the draws (default 1)"},
     {"linger", 0, "S", SIMULATE, set_span, 1,
      "how long prefork and worker wait for a client's close after their own "
      "(default 0, of a segment as measured; 2: clients do not answer)"},
-    {"httpd-config", 0, "FILE", ADVISE, set_string, 7,
+    {"httpd-config", 0, "FILE", ADVISE | SIMULATE, set_string, 7,
      "facts from the httpd that runs with this main configuration file, or, if "
      "none does, from the file; without SOURCE its traffic too"},
     {"timeout", 0, "S", LOGS | FORMULA, set_timeout, 0,

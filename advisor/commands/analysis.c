@@ -14,6 +14,7 @@
 #include "analysis_profile.h"
 #include "analysis_prometheus.h"
 #include "progress.h"
+#include "stretch.h"
 
 /* R1's margin over a proxy's idle timeout: a timeout of the sweep. */
 #define PROXY_MARGIN_US (INT64_C(5) * 1000000)
@@ -216,6 +217,7 @@ static void set_callbacks(ka_analysis *a)
 {
     a->report.demand = (ka_demand_source){demand_at, a};
     a->report.replay = (ka_replay_source){replay_policy, replay_config, a};
+    a->report.stretch = ka_stretch_source_of(a);
 }
 
 /* ---- options ----------------------------------------------------------- */

@@ -11,6 +11,7 @@
 #include <apr_pools.h>
 #include "../advice/advise.h"
 #include "../model/histsweep.h"
+#include "../model/stretch.h"
 #include "../options.h"
 #include "../profile/connections.h"
 #include "../profile/tally.h"
@@ -23,6 +24,8 @@ typedef struct ka_analysis {
     ka_requests without;        /* connections without a request */
     ka_connections connections;
     ka_live *live;              /* the segment; NULL: another source */
+    const ka_hist_traffic *hist; /* of a segment, or of a server that Prometheus
+                                   knows; NULL: another source */
     ka_tally *tally;            /* logs too large to keep, profiles; NULL:
                                    another source; freed with the pool */
     const ka_hist *lengths;     /* requests per connection at T0, for [M16]
@@ -37,6 +40,8 @@ typedef struct ka_analysis {
     ka_profile profile;
     ka_server server;           /* options, and what the log tells */
     ka_report report;           /* up to low, high and now */
+    ka_stretch stretch;         /* the busiest one, once it was asked for */
+    bool stretch_asked, stretch_found;
 } ka_analysis;
 
 /**

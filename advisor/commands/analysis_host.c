@@ -91,8 +91,9 @@ static const ka_httpd_instance *running_with(const apr_array_header_t *httpds,
     return found;
 }
 
+/* @param missing  what would have told which one is meant */
 static int say_several(const apr_array_header_t *httpds, const char *root,
-                       apr_pool_t *pool)
+                       const char *missing, apr_pool_t *pool)
 {
     const char *text = "";
     int i;
@@ -108,14 +109,20 @@ static int say_several(const apr_array_header_t *httpds, const char *root,
             file ? file : "", NULL);
     }
     ka_say(pool,
-           "no SOURCE, and %d httpds run here; choose one by its "
+           "no %s, and %d httpds run here; choose one by its "
            "configuration, or name its access log:%s",
-           httpds->nelts, text);
+           missing, httpds->nelts, text);
     return KA_EXIT_USAGE;
 }
 
-static int say_none(apr_pool_t *pool)
+static int say_none(bool sources, apr_pool_t *pool)
 {
+    if (sources) {
+        ka_say(pool, "no --config, and no httpd runs here: name an httpd "
+                     "configuration, or a block as `kaadvisor --output conf` "
+                     "writes it, with --config FILE");
+        return KA_EXIT_USAGE;
+    }
     ka_say(pool, "no SOURCE, and no httpd runs here: name one or more access "
                  "logs, or - for standard input, or a configuration with "
                  "--httpd-config FILE; `kaadvisor doctor` tells what this "
@@ -166,8 +173,11 @@ static int choose(const ka_httpd_instance **instance, const char **file,
         return KA_EXIT_DONE;
     }
     if (httpds->nelts != 1) {
-        return httpds->nelts ? say_several(httpds, root, pool)
-                             : say_none(pool);
+        return httpds->nelts
+                   ? say_several(httpds, root,
+                                 options->source_n ? "--config" : "SOURCE",
+                                 pool)
+                   : say_none(options->source_n > 0, pool);
     }
     *instance = &APR_ARRAY_IDX(httpds, 0, ka_httpd_instance);
     return KA_EXIT_DONE;

@@ -150,6 +150,7 @@ static apr_status_t report_on(ka_analysis *a, ka_live *live,
     }
     describe(a, prom, pool);
     set_lengths(a, live, pool);
+    a->hist = traffic;
     a->report.timeout_us = timeout_us > 0 ? timeout_us : KA_TIMEOUT_OFF;
     return ka_analysis_histsweep(a, traffic, options, pool);
 }
@@ -317,7 +318,7 @@ static void join_rates(ka_traffic *total, const gathering *g)
 
 static apr_status_t make_group(ka_analysis *a, gathering *g)
 {
-    ka_hist_traffic traffic;
+    ka_hist_traffic *traffic = apr_palloc(g->pool, sizeof(*traffic));
     double first_s = g->first_s[0], changes = 0;
     apr_status_t rv;
     size_t i;
@@ -329,8 +330,8 @@ static apr_status_t make_group(ka_analysis *a, gathering *g)
     a->members = g->members;
     a->member_n = g->n;
     ka_group_share_facts(a, g->pool);
-    ka_prom_traffic_join(&traffic, g->traffic, g->n, g->pool);
-    rv = report_on(a, &g->group, &traffic, common_timeout(g), most_addresses(g),
+    ka_prom_traffic_join(traffic, g->traffic, g->n, g->pool);
+    rv = report_on(a, &g->group, traffic, common_timeout(g), most_addresses(g),
                    g->prom, g->options, g->pool);
     if (!rv) {
         find_intervals(a, &traffic, g->servers, g->n, g->prom->asked.block_s,
@@ -338,7 +339,7 @@ static apr_status_t make_group(ka_analysis *a, gathering *g)
     }
     set_times(a, g->prom, first_s);
     join_rates(&a->profile.total, g);
-    a->report.identity_note = ka_prom_note(g->prom, changes, &traffic, g->pool);
+    a->report.identity_note = ka_prom_note(g->prom, changes, traffic, g->pool);
     return rv;
 }
 

@@ -170,7 +170,7 @@ apr_status_t ka_analysis_segment(ka_analysis *a, const char **error,
                                  apr_pool_t *pool)
 {
     ka_report *r = &a->report;
-    ka_hist_traffic traffic;
+    ka_hist_traffic *traffic = apr_palloc(pool, sizeof(*traffic));
     apr_status_t rv;
 
     *error = ka_segment_unfit(path, options, pool);
@@ -188,19 +188,20 @@ apr_status_t ka_analysis_segment(ka_analysis *a, const char **error,
     set_facts(&a->server, a->live, pool);
     set_lengths(a, a->live);
     ka_live_profile(&a->profile, a->live, pool);
-    ka_live_traffic(&traffic, a->live, pool);
+    ka_live_traffic(traffic, a->live, pool);
+    a->hist = traffic;
     *r = (ka_report){.generated_us = apr_time_now(),
                      .version = KA_VERSION,
                      .source = &a->source,
                      .identity = ka_identity_name(KA_IDENTITY_LIVE),
-                     .identity_note = note_of(a->live, &traffic, pool),
+                     .identity_note = note_of(a->live, traffic, pool),
                      .profile = &a->profile,
                      .server = &a->server};
     r->timeout_us = ka_server_get(&a->server, KA_FACT_TIMEOUT, 0);
     r->timeout_us = r->timeout_us > 0 ? r->timeout_us : KA_TIMEOUT_OFF;
-    rv = ka_analysis_histsweep(a, &traffic, options, pool);
+    rv = ka_analysis_histsweep(a, traffic, options, pool);
     if (!rv) {
-        find_intervals(a, &traffic, options, pool);
+        find_intervals(a, traffic, options, pool);
     }
     return rv;
 }

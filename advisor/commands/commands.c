@@ -41,15 +41,18 @@ static const ka_command commands[] = {
      "Prints traffic, connections, gaps and service times of access logs; of a\n"
      "segment of mod_kastats, live or a copy of it, all that it has counted.\n"},
     {"simulate", KA_COMMAND_SIMULATE, ka_command_simulate, true,
-     "--config FILE [--against FILE] [OPTION...] SOURCE...",
+     "[--config FILE] [--against FILE] [OPTION...] [SOURCE...]",
      "what a configuration would do under this traffic",
      "Plays the source's own clients against the MPM itself: accept queue,\n"
      "children started and ended once a second, event's limits and evictions.\n"
      "Says who would wait for a worker and how long, what would be refused,\n"
      "evicted or dropped, and workers and memory over time; with --against, of\n"
      "two configurations.  SOURCE is an access log, of up to a million requests\n"
-     "played one by one; a longer one, a profile or a segment of mod_kastats:\n"
-     "traffic is then drawn from its distributions.\n"},
+     "played one by one; a longer one, a profile, a segment of mod_kastats or a\n"
+     "Prometheus: traffic is then drawn from its distributions.\n\n"
+     "Without --config: the configuration of the httpd that runs here; without\n"
+     "SOURCE: its segment or its access logs.  So `kaadvisor simulate --against\n"
+     "new.conf` compares what is in force with a file.\n"},
     {"doctor", KA_COMMAND_DOCTOR, ka_command_doctor, false, "[OPTION...]",
      "this host's httpd, its memory and limits, without traffic",
      "Looks at each running httpd: the memory its children share and take each,\n"

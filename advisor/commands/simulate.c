@@ -5,12 +5,16 @@
 #include <apr_strings.h>
 
 #include "../words.h"
+#include "analysis_host.h"
 #include "output.h"
 #include "say.h"
 #include "simulate.h"
 
 /* Rows of the series that people get. */
 #define POINTS_SHOWN 12
+
+/* Requests that are drawn, where there is no trace. */
+#define DRAWN_WANTED 1000000
 
 /* ---- what the source says of each connection ---------------------------- */
 
@@ -24,8 +28,8 @@ static int64_t handshake_us(const ka_profile *profile)
            (int64_t)(tls * (KA_CPU_TLS_RSA_US - KA_CPU_CONNECTION_US) + 0.5);
 }
 
-static void fill_traffic_costs(ka_sim_config *c, const ka_analysis *a,
-                               const ka_options *options)
+static void fill_traffic_costs(ka_sim_config *c, const ka_sim_view *view,
+                               const ka_analysis *a, const ka_options *options)
 {
     const ka_server *server = &options->server;
 
@@ -35,17 +39,9 @@ static void fill_traffic_costs(ka_sim_config *c, const ka_analysis *a,
     c->idle_bytes =
         a->profile.tls ? KA_IDLE_TLS_BYTES : KA_IDLE_PLAIN_BYTES;
     c->points = options->output == KA_OUTPUT_JSON ? 0 : POINTS_SHOWN;
-    if (a->live) {
-        const ka_stats *total = a->live->total;
-
-        c->accept_us =
-            (int64_t)ka_hist_mean(&total->quantity[KA_QUANTITY_FIRST]);
-        c->linger_us =
-            (int64_t)ka_hist_mean(&total->quantity[KA_QUANTITY_LINGER]);
-    }
-    if (options->linger_us >= 0) {
-        c->linger_us = options->linger_us;
-    }
+    c->accept_us = view->stretch.accept_us;
+    c->linger_us = options->linger_us >= 0 ? options->linger_us
+                                           : view->stretch.linger_us;
 }
 
 /* ---- in words ----------------------------------------------------------- */
@@ -152,7 +148,7 @@ static void set_notes(ka_sim_view *view, apr_pool_t *pool)
                         "closed is taken to open one, though it may have an "
                         "older one: connections are an upper bound");
     }
-    if (view->drawn) {
+    if (view->stretch.drawn) {
         add_note(notes, "drawn traffic is as bursty as the distributions say, "
                         "no more: prefer a log that names connections, of at "
                         "most a million requests");
@@ -169,17 +165,41 @@ static void set_notes(ka_sim_view *view, apr_pool_t *pool)
 
 /* ---- gather and run ----------------------------------------------------- */
 
+/* A file that does not say its MPM is for that of the host's httpd. */
+static apr_status_t read_file(ka_sim_side *side, const char **error,
+                              const char *file, int32_t given, int32_t host,
+                              apr_pool_t *pool)
+{
+    apr_status_t rv = ka_simulate_config(side, error, file, given, pool);
+
+    if (rv == APR_EINVAL && given == KA_MPM_UNKNOWN && host != given) {
+        rv = ka_simulate_config(side, error, file, host, pool);
+        side->mpm_origin = "the httpd of this host";
+    }
+    return rv;
+}
+
+/* @param given  --mpm
+ * Without --config the first is that of the host's httpd. */
 static apr_status_t read_sides(ka_sim_side *sides, size_t *n,
                                const char **error, const ka_options *options,
+                               const ka_host *host, int32_t given,
                                apr_pool_t *pool)
 {
     const char *const files[] = {options->config, options->against};
     int32_t mpm =
         (int32_t)ka_server_get(&options->server, KA_FACT_ID_MPM, -1);
     apr_status_t rv = APR_SUCCESS;
+    size_t i;
 
-    for (*n = 0; !rv && *n < KA_SIM_SIDES && files[*n]; ++*n) {
-        rv = ka_simulate_config(&sides[*n], error, files[*n], mpm, pool);
+    *n = 0;
+    if (!options->config) {
+        rv = ka_simulate_server(&sides[(*n)++], error, host->httpd, mpm, pool);
+    }
+    for (i = 0; !rv && i < KA_SIM_SIDES; i++) {
+        if (files[i]) {
+            rv = read_file(&sides[(*n)++], error, files[i], given, mpm, pool);
+        }
     }
     return rv;
 }
@@ -192,30 +212,47 @@ static apr_status_t run_sides(ka_sim_view *view, ka_sim_side *sides,
     size_t i;
 
     for (i = 0; !rv && i < view->side_n; i++) {
-        fill_traffic_costs(&sides[i].config, a, options);
-        rv = ka_sim_run(&sides[i].result, &sides[i].config, view->traffic,
-                        view->seed, pool);
+        fill_traffic_costs(&sides[i].config, view, a, options);
+        rv = ka_sim_run(&sides[i].result, &sides[i].config,
+                        view->stretch.traffic, view->seed, pool);
         view->verdicts[i] = verdict(&sides[i], &options->server, pool);
     }
     return rv;
 }
 
+static bool has_policy(const ka_sim_side *sides, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        if (sides[i].config.policy) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static apr_status_t gather(ka_sim_view *view, const char **error,
-                           const ka_options *options, apr_pool_t *pool)
+                           const ka_options *options, const ka_host *host,
+                           int32_t given, apr_pool_t *pool)
 {
     ka_sim_side *sides = apr_pcalloc(pool, KA_SIM_SIDES * sizeof(*sides));
     ka_analysis *analysis = apr_palloc(pool, sizeof(*analysis));
-    apr_status_t rv = read_sides(sides, &view->side_n, error, options, pool);
+    ka_stretch_want want = {
+        .seed = view->seed, .growth = 1, .most = DRAWN_WANTED};
+    apr_status_t rv =
+        read_sides(sides, &view->side_n, error, options, host, given, pool);
 
-    view->sides = sides;
+    want.by_class = has_policy(sides, view->side_n);
     if (!rv) {
         rv = ka_analysis_run(analysis, error, options, pool);
     }
     if (!rv) {
-        rv = ka_simulate_traffic(view, error, analysis, view->seed, pool);
+        rv = ka_stretch_of(&view->stretch, error, analysis, &want, pool);
     }
     if (!rv) {
         view->report = &analysis->report;
+        view->sides = sides;
         *error = "not enough memory to simulate this traffic";
         rv = run_sides(view, sides, analysis, options, pool);
         set_notes(view, pool);
@@ -223,35 +260,48 @@ static apr_status_t gather(ka_sim_view *view, const char **error,
     return rv;
 }
 
-static int unfit(const ka_options *options, apr_pool_t *pool)
+/* What the host's httpd tells is wanted. */
+static bool asks_host(const ka_options *options)
 {
-    if (!options->config) {
-        ka_say(pool, "simulate needs --config FILE, an httpd configuration or "
-                     "a block as `kaadvisor --output conf` writes it");
-        return KA_EXIT_USAGE;
-    }
+    return !options->config || options->source_n == 0 ||
+           options->httpd_config != NULL;
+}
+
+static int prepare(ka_options *own, ka_host *host, const ka_options *options,
+                   apr_pool_t *pool)
+{
+    int status = KA_EXIT_DONE;
+
     if (options->output == KA_OUTPUT_CONF) {
         ka_say(pool, "--output conf: simulate has no configuration to write; "
                      "expected text or json");
         return KA_EXIT_USAGE;
     }
-    return options->source_n ? KA_EXIT_DONE : ka_no_source("simulate");
+    *own = *options;
+    if (asks_host(options)) {
+        status = ka_host_complete(host, "", options, pool);
+        *own = host->options;
+    }
+    own->keep_requests = true;
+    return status;
 }
 
 int ka_command_simulate(const ka_options *options, apr_pool_t *pool)
 {
     ka_sim_view view = {.seed = options->seed};
     ka_render_options how = {.verbose = options->verbose};
-    ka_options own = *options;
+    ka_host *host = apr_pcalloc(pool, sizeof(*host));
     const char *error = NULL;
     ka_result_file file;
-    int status = unfit(options, pool);
+    ka_options own;
+    int32_t given;
+    int status = prepare(&own, host, options, pool);
 
     if (status != KA_EXIT_DONE) {
         return status;
     }
-    own.keep_requests = true;
-    if (gather(&view, &error, &own, pool)) {
+    given = (int32_t)ka_server_get(&options->server, KA_FACT_ID_MPM, -1);
+    if (gather(&view, &error, &own, host, given, pool)) {
         ka_say(pool, "%s", error);
         return KA_EXIT_FAILED;
     }

@@ -1,14 +1,15 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE.
  *
- * Parts of `kaadvisor simulate`: a configuration from a file, and the traffic
- * of an analysis.
+ * Parts of `kaadvisor simulate`: configurations.
  */
 #ifndef KA_COMMAND_SIMULATE_H
 #define KA_COMMAND_SIMULATE_H
 
 #include "../host/config_tree.h"
+#include "../host/httpd.h"
 #include "../render/sim.h"
 #include "analysis.h"
+#include "stretch.h"
 
 /**
  * Reads a configuration: httpd's main file with what it includes, or a block
@@ -37,15 +38,12 @@ void ka_simulate_policy(ka_sim_side *side, apr_array_header_t *remarks,
                         const ka_cfg_tree *tree, apr_pool_t *pool);
 
 /**
- * What the clients of an analysis want: its own chains where it has a trace
- * (of a bracket those of the side with most connections), else draws from its
- * distributions, of its busiest hour.
- * @param view   has sides; gets traffic, requests, drawn and how
- * @param error  on failure a text for the user
- * @return APR_SUCCESS; APR_EINVAL: a source without either; APR_ENOMEM
+ * The configuration of an httpd that was found.
+ * @param mpm  the host's, or what an option says; KA_MPM_UNKNOWN: an error
+ * @return APR_SUCCESS; APR_EINVAL: no MPM
  */
-apr_status_t ka_simulate_traffic(ka_sim_view *view, const char **error,
-                                 const ka_analysis *analysis, uint64_t seed,
-                                 apr_pool_t *pool);
+apr_status_t ka_simulate_server(ka_sim_side *side, const char **error,
+                                const ka_httpd *httpd, int32_t mpm,
+                                apr_pool_t *pool);
 
 #endif

@@ -238,6 +238,14 @@ static void set_remarks(ka_sim_side *side, const ka_cfg_tree *tree,
 
 /* ---- all of it ---------------------------------------------------------- */
 
+static void settle(ka_sim_side *side, const ka_cfg_tree *tree,
+                   const ka_cfg_server *server, apr_pool_t *pool)
+{
+    side->settings = server->settings;
+    fill_config(side);
+    set_remarks(side, tree, server, pool);
+}
+
 apr_status_t ka_simulate_config(ka_sim_side *side, const char **error,
                                 const char *file, int32_t mpm,
                                 apr_pool_t *pool)
@@ -269,8 +277,32 @@ apr_status_t ka_simulate_config(ka_sim_side *side, const char **error,
         return APR_EINVAL;
     }
     server = ka_cfg_interpret(tree, (int32_t)side->mpm, side->mpm_origin);
-    side->settings = server->settings;
-    fill_config(side);
-    set_remarks(side, tree, server, pool);
+    settle(side, tree, server, pool);
+    return APR_SUCCESS;
+}
+
+apr_status_t ka_simulate_server(ka_sim_side *side, const char **error,
+                                const ka_httpd *httpd, int32_t mpm,
+                                apr_pool_t *pool)
+{
+    const ka_cfg_server *server = httpd->server;
+
+    if (mpm == KA_MPM_UNKNOWN) {
+        *error = apr_psprintf(pool,
+                              "%s: its MPM was not found out; name it with "
+                              "--mpm prefork, worker or event",
+                              httpd->config_file);
+        return APR_EINVAL;
+    }
+    *side = (ka_sim_side){.file = httpd->config_file,
+                          .mpm = (ka_mpm)mpm,
+                          .mpm_origin = "option --mpm"};
+    if (mpm == server->mpm) {
+        side->mpm_origin = server->mpm_origin;
+    }
+    else {
+        server = ka_cfg_interpret(httpd->tree, mpm, side->mpm_origin);
+    }
+    settle(side, httpd->tree, server, pool);
     return APR_SUCCESS;
 }

@@ -1,338 +1,166 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE.
- * `kaadvisor simulate`: what the clients of a source want. */
-#include "simulate.h"
+ * What the clients of a source want: its trace, or draws. */
+#include "stretch.h"
 
-#include <math.h>
 #include <string.h>
-#include <apr_strings.h>
 
-#include "../profile/live.h"
-#include "../words.h"
+#include "../profile/trace_cut.h"
 
-#define HOUR_S 3600
-#define MS 1000.0
+#define SECOND_US INT64_C(1000000)
 
-/* Longer than any client keeps an idle connection (MODEL 6): for those of
- * which a segment only tells that they outlasted its timeout. */
-#define KEPT_US (UINT64_C(300) * 1000000)
-
-/* Requests that are drawn: the hour is cut to so many. */
-#define DRAWN_WANTED 1000000
-
-/* Distributions that are made for the draws; too large for the stack. */
-typedef struct drawn_from {
-    ka_hist lengths, gap, service, tail;
-    double *rates;
-} drawn_from;
+/* Requests of the stretch that a report looks at.  A run takes some 0.3 us for
+ * each, and a search some ten runs: drawn is, of logs that are counted within
+ * moments, what gives p99.9 a meaning, and more only where it takes more for
+ * some idle times to fit in. */
+#define STRETCH_REQUESTS 50000
+#define STRETCH_DRAWN 10000
+#define STRETCH_LEAST_S 20
+/* The same report every time. */
+#define STRETCH_SEED 1
 
 /* ---- a trace ------------------------------------------------------------ */
 
-static apr_status_t from_trace(ka_sim_view *view, const ka_trace *trace,
-                               bool bracket, apr_pool_t *pool)
+/* Requests [*first, *end) with most connections at T0: those of the busiest
+ * hour, and of T0 before it, since that many are open as it begins; if these
+ * are too many, those around its busiest second, a quarter of them after it. */
+static void busiest_of(size_t *first, size_t *end, const ka_trace *trace,
+                       int64_t timeout_us, size_t most, apr_pool_t *pool)
 {
-    ka_sim_traffic *traffic = apr_palloc(pool, sizeof(*traffic));
+    const int64_t before_us = timeout_us > 0 ? timeout_us : 0;
+    ka_demand demand;
+    size_t peak = 0, after, i;
 
-    view->traffic = traffic;
-    view->requests = trace->request_n;
-    view->how =
-        bracket ? "the source's own requests, on the most connections that "
-                  "its lines allow"
-                : "the source's own requests and connections";
-    return ka_sim_traffic_of_trace(traffic, trace, pool);
-}
-
-/* ---- draws -------------------------------------------------------------- */
-
-static uint64_t requests_of(const ka_sim_traffic *traffic)
-{
-    uint64_t n = 0;
-    size_t i;
-
-    for (i = 0; i < traffic->request_n; i++) {
-        n += traffic->requests[i].requests;
+    *first = 0;
+    *end = trace->request_n;
+    if (!ka_demand_of_trace(&demand, trace, timeout_us, KA_DEMAND_HELD, pool)) {
+        return;
     }
-    return n;
-}
-
-/* An hour, or as much of it as DRAWN_WANTED requests take. */
-static size_t seconds_to_draw(double requests_per_s)
-{
-    double seconds = requests_per_s > 0 ? DRAWN_WANTED / requests_per_s : 0;
-
-    return seconds >= 1 && seconds < HOUR_S ? (size_t)seconds : HOUR_S;
-}
-
-static apr_status_t from_draws(ka_sim_view *view, const char **error,
-                               const ka_sim_draws *draws, const char *what,
-                               uint64_t seed, apr_pool_t *pool)
-{
-    ka_sim_traffic *traffic = apr_palloc(pool, sizeof(*traffic));
-    apr_status_t rv = ka_sim_traffic_draw(traffic, draws, seed, pool);
-
-    if (rv == APR_EINVAL) {
-        *error = "the source's rates are too high, or there are none: no "
-                 "traffic can be drawn from it";
+    for (i = 0; i < demand.n; i++) {
+        peak = demand.holders[i] > demand.holders[peak] ? i : peak;
     }
-    view->traffic = traffic;
-    view->requests = requests_of(traffic);
-    view->drawn = true;
-    view->how = apr_psprintf(
-        pool, "drawn from %s: %s of its busiest hour", what,
-        ka_words_duration(pool, (double)draws->rate_n * draws->rate_step_s *
-                                    1e6));
+    *first = ka_trace_at(trace, demand.first_us - before_us);
+    *end = ka_trace_at(trace, demand.first_us + (int64_t)demand.n * SECOND_US);
+    if (*end - *first > most) {
+        after = ka_trace_at(trace, demand.first_us +
+                                       (int64_t)(peak + 1) * SECOND_US);
+        *end = *end - after > most / 4 ? after + most / 4 : *end;
+        *first = *end - *first > most ? *end - most : *first;
+    }
+}
+
+static apr_status_t from_part(ka_sim_traffic *traffic, const ka_trace *trace,
+                              int64_t timeout_us, const ka_stretch_want *want,
+                              apr_pool_t *pool)
+{
+    size_t first, end;
+    ka_trace part;
+    apr_status_t rv = APR_ENOMEM;
+
+    busiest_of(&first, &end, trace, timeout_us, want->most, pool);
+    if (ka_trace_cut(&part, trace, first, end)) {
+        rv = ka_sim_traffic_of_trace(traffic, &part, pool);
+        ka_trace_clear(&part);
+    }
     return rv;
 }
 
-/* What was seen of each kind of content, for configurations that tell them
- * apart; NULL: it is not needed, or not known. */
-static const ka_sim_draws_class *classes_of(const ka_sim_view *view,
-                                            const ka_profile *p,
-                                            apr_pool_t *pool)
+static apr_status_t from_trace(ka_stretch *out, const ka_trace *trace,
+                               bool bracket, int64_t timeout_us,
+                               const ka_stretch_want *want, apr_pool_t *pool)
 {
-    ka_sim_draws_class *classes = apr_pcalloc(pool,
-                                              KA_CLASS_N * sizeof(*classes));
-    double followed = 0, last = 0;
-    bool wanted = false;
-    size_t i;
+    ka_sim_traffic *traffic = apr_palloc(pool, sizeof(*traffic));
+    apr_status_t rv = want->busiest
+                          ? from_part(traffic, trace, timeout_us, want, pool)
+                          : ka_sim_traffic_of_trace(traffic, trace, pool);
 
-    for (i = 0; i < view->side_n; i++) {
-        wanted = wanted || view->sides[i].config.policy;
+    if (!rv && want->growth != 1) {
+        ka_stretch_grow(traffic, traffic, want->growth, want->seed, pool);
     }
-    for (i = 0; i < KA_CLASS_N; i++) {
-        const ka_traffic *t = &p->classes[i];
-
-        classes[i].gap = &t->gap;
-        classes[i].service = &t->service;
-        classes[i].followed = (double)ka_hist_count(&t->gap);
-        classes[i].last = fmax(0, (double)t->requests - classes[i].followed);
-        followed += classes[i].followed;
-        last += classes[i].last;
-    }
-    for (i = 0; i < KA_CLASS_N; i++) {
-        classes[i].followed /= fmax(followed, 1);
-        classes[i].last /= fmax(last, 1);
-    }
-    return wanted && followed > 0 ? classes : NULL;
-}
-
-/* ---- profiles and streams ----------------------------------------------- */
-
-static size_t timeout_index(const ka_tally *t)
-{
-    size_t i = 0;
-
-    while (i + 1 < t->timeout_n && t->timeouts[i] < t->timeout_us) {
-        i++;
-    }
-    return i;
-}
-
-/* Connections opened per second in the hour with most holders: those opened in
- * all, by its share of the holding. */
-static double busiest_rate(const ka_tally_timeout *at, double window_s)
-{
-    double sum = 0, rate = 0, mean;
-    size_t i;
-
-    for (i = 0; i < at->held.hour_n; i++) {
-        sum += (double)at->held.hours[i].sum;
-    }
-    mean = window_s > 0 ? (double)at->connections / window_s : 0;
-    for (i = 0; i < at->held.hour_n; i++) {
-        const ka_occupancy_hour *hour = &at->held.hours[i];
-
-        if (hour->ms * 2 >= KA_OCCUPANCY_HOUR_MS && sum > 0) {
-            rate = fmax(rate, (double)at->connections * (double)hour->sum /
-                                  sum / ((double)hour->ms / MS));
-        }
-    }
-    return rate > 0 ? rate : mean;
-}
-
-static apr_status_t from_tally(ka_sim_view *view, const char **error,
-                               const ka_analysis *a, uint64_t seed,
-                               apr_pool_t *pool)
-{
-    const ka_tally *t = a->tally;
-    const ka_tally_side *side = &t->side[t->bracket];
-    size_t at = timeout_index(t);
-    int64_t timeout = t->timeouts[at];
-    double opened = (double)side->timeouts[at].connections;
-    double requests = (double)t->requests, rate;
-    ka_sim_draws draws = {.rate_step_s = 1,
-                          .lengths = &side->lengths,
-                          .gap = &side->gap,
-                          .service = &a->profile.total.service,
-                          .tail = &side->tail,
-                          .together = &side->parallel,
-                          .timeout_us = timeout,
-                          .growth = 1,
-                          .classes = classes_of(view, &a->profile, pool)};
-    double *rates = apr_palloc(pool, HOUR_S * sizeof(*rates));
-    size_t i;
-
-    if (opened > 0) {
-        draws.again = fmin(1 - (double)side->chains / opened, 0.999);
-    }
-    if (requests > opened) {
-        draws.joined = fmax(requests - (double)side->chains -
-                                (double)ka_hist_count(&side->gap),
-                            0) /
-                       (requests - opened);
-    }
-    rate = busiest_rate(&side->timeouts[at], a->profile.window_s);
-    draws.rate_n =
-        seconds_to_draw(opened > 0 ? rate * requests / opened : 0);
-    for (i = 0; i < draws.rate_n; i++) {
-        rates[i] = rate;
-    }
-    draws.rates = rates;
-    return from_draws(view, error, &draws,
-                      "the distributions that were counted", seed, pool);
-}
-
-/* ---- a segment ---------------------------------------------------------- */
-
-/* First second of the hour with most connections. */
-static size_t busiest_second(const ka_live *live)
-{
-    uint64_t sum = 0, most = 0;
-    size_t t, best = 0;
-
-    for (t = 0; t < live->history_n; t++) {
-        sum += live->history[t].connections;
-        sum -= t >= HOUR_S ? live->history[t - HOUR_S].connections : 0;
-        if (sum > most) {
-            most = sum;
-            best = t >= HOUR_S ? t - HOUR_S + 1 : 0;
-        }
-    }
-    return best;
-}
-
-/* The history's own seconds, else the mean of all time. */
-static void rates_of_live(ka_sim_draws *draws, double *rates,
-                          const ka_live *live, double opened, double requests)
-{
-    double window_s = (double)(live->last_us - live->first_us) / 1e6;
-    double per_connection = opened > 0 ? requests / opened : 1;
-    size_t from = busiest_second(live), n = live->history_n - from, i;
-    double sum = 0;
-
-    draws->rates = rates;
-    n = n < HOUR_S ? n : HOUR_S;
-    for (i = 0; i < n && !live->narrowed; i++) {
-        rates[i] = live->history[from + i].connections;
-        sum += rates[i];
-    }
-    if (sum > 0) {
-        size_t most = seconds_to_draw(sum / (double)n * per_connection);
-
-        draws->rate_n = most < n ? most : n;
-        return;
-    }
-    draws->rate_n =
-        seconds_to_draw(window_s > 0 ? requests / window_s : 0);
-    for (i = 0; i < draws->rate_n; i++) {
-        rates[i] = window_s > 0 ? opened / window_s : 0;
-    }
-}
-
-/* Those that timed out: some come back after what survival tells, the others
- * would have been kept. @return share of connections that come back */
-static double add_beyond(drawn_from *from, const ka_survival *survival,
-                         uint64_t timed_out, double opened, int64_t timeout)
-{
-    double before = 1;
-    uint64_t back = 0;
-    size_t i;
-
-    for (i = 0; i < survival->n; i++) {
-        uint64_t n =
-            (uint64_t)((before - survival->share[i]) * (double)timed_out + 0.5);
-
-        ka_hist_add_n(&from->gap,
-                      (uint64_t)(timeout + 1 + survival->over_us[i]), n);
-        before = survival->share[i];
-        back += n;
-    }
-    if (timed_out > back) {
-        ka_hist_add_n(&from->tail, KEPT_US, timed_out - back);
-    }
-    return opened > 0 ? fmin((double)back / opened, 0.999) : 0;
-}
-
-static apr_status_t from_live(ka_sim_view *view, const char **error,
-                              const ka_analysis *a, uint64_t seed,
-                              apr_pool_t *pool)
-{
-    const ka_stats *total = a->live->total;
-    drawn_from *from = apr_pcalloc(pool, sizeof(*from));
-    int64_t timeout = a->report.timeout_us;
-    double opened = (double)a->profile.low.connections;
-    double requests = (double)a->profile.total.requests;
-    ka_sim_draws draws = {.rate_step_s = 1,
-                          .lengths = &from->lengths,
-                          .gap = &from->gap,
-                          .service = &a->profile.total.service,
-                          .tail = &from->tail,
-                          .timeout_us = timeout,
-                          .growth = 1,
-                          .classes = classes_of(view, &a->profile, pool)};
-    ka_hist_traffic traffic;
-    ka_hist_part part = {.limit_us = timeout};
-
-    ka_live_traffic(&traffic, a->live, pool);
-    from->lengths = total->quantity[KA_QUANTITY_REQUESTS];
-    from->lengths.bins[0] = (ka_hist_bin){0};
-    ka_stats_classes(&part.gap, total, KA_QUANTITY_GAP);
-    ka_stats_classes(&part.tail, total, KA_QUANTITY_TAIL);
-    ka_hist_part_cut(&part,
-                     total->counter[KA_COUNTER_CLOSE + KA_REASON_IDLE_TIMEOUT],
-                     KA_TIMER_SLACK_US);
-    from->gap = part.gap;
-    from->tail = part.tail;
-    if (timeout >= 0) {
-        draws.again = add_beyond(from, &traffic.survival, part.cut, opened,
-                                 timeout);
-    }
-    if (requests > opened) {
-        draws.joined = (double)total->counter[KA_COUNTER_PIPELINED] /
-                       (requests - opened);
-    }
-    from->rates = apr_palloc(pool, HOUR_S * sizeof(*from->rates));
-    rates_of_live(&draws, from->rates, a->live, opened, requests);
-    return from_draws(view, error, &draws, "the segment's distributions", seed,
-                      pool);
+    out->traffic = traffic;
+    out->requests = rv ? 0 : ka_stretch_requests(traffic);
+    out->how =
+        bracket ? "the source's own requests, on the most connections that "
+                  "its lines allow"
+                : "the source's own requests and connections";
+    return rv;
 }
 
 /* ---- all of it ---------------------------------------------------------- */
 
-apr_status_t ka_simulate_traffic(ka_sim_view *view, const char **error,
-                                 const ka_analysis *a, uint64_t seed,
-                                 apr_pool_t *pool)
+static apr_status_t find(ka_stretch *out, const char **error,
+                         const ka_analysis *a, const ka_stretch_want *want,
+                         apr_pool_t *pool)
 {
     const ka_connections *c = &a->connections;
 
-    *error = "not enough memory to simulate this traffic; take a shorter span "
-             "with --since and --until";
-    if (a->member_n > 0) {
-        *error = "simulate is about one server: give the profile of one";
-        return APR_EINVAL;
-    }
-    if (a->live) {
-        return from_live(view, error, a, seed, pool);
+    if (a->hist) {
+        return ka_stretch_draw_hist(out, error, a, want, pool);
     }
     if (a->tally) {
-        return from_tally(view, error, a, seed, pool);
+        return ka_stretch_draw_tally(out, error, a, want, pool);
     }
     if (c->low.request_n > 0) {
-        return from_trace(view, c->bracket ? &c->high : &c->low, c->bracket,
-                          pool);
+        return from_trace(out, c->bracket ? &c->high : &c->low, c->bracket,
+                          a->report.timeout_us, want, pool);
     }
     *error = a->served.n == 0 && !strcmp(a->source.kind, "log")
                  ? "there is no request to simulate in this log"
                  : "simulate takes access logs, a segment of mod_kastats, or "
                    "the profile of one server";
     return APR_EINVAL;
+}
+
+apr_status_t ka_stretch_of(ka_stretch *out, const char **error,
+                           const ka_analysis *a, const ka_stretch_want *want,
+                           apr_pool_t *pool)
+{
+    memset(out, 0, sizeof(*out));
+    *error = "not enough memory to simulate this traffic; take a shorter span "
+             "with --since and --until";
+    if (a->member_n > 0) {
+        *error = "simulate is about one server: give the profile of one";
+        return APR_EINVAL;
+    }
+    return find(out, error, a, want, pool);
+}
+
+/* ---- for a report -------------------------------------------------------- */
+
+static size_t most_drawn(const ka_analysis *a)
+{
+    const double idle_s =
+        a->report.timeout_us > 0 ? (double)a->report.timeout_us / 1e6 : 0;
+    const double requests = a->profile.total.requests_per_s *
+                            (2 * idle_s + STRETCH_LEAST_S);
+
+    return requests < STRETCH_DRAWN      ? STRETCH_DRAWN
+           : requests < STRETCH_REQUESTS ? (size_t)requests
+                                         : STRETCH_REQUESTS;
+}
+
+static bool stretch_at(ka_stretch *out, void *context, double growth,
+                       apr_pool_t *pool)
+{
+    ka_analysis *a = context;
+    const bool kept = !a->hist && !a->tally;
+    const ka_stretch_want want = {
+        .seed = STRETCH_SEED,
+        .growth = growth,
+        .busiest = true,
+        .most = kept ? STRETCH_REQUESTS : most_drawn(a)};
+    const char *error;
+
+    if (!a->stretch_asked) {
+        a->stretch_asked = true;
+        a->stretch_found =
+            !ka_stretch_of(&a->stretch, &error, a, &want, pool) &&
+            a->stretch.traffic->chain_n > 0;
+    }
+    *out = a->stretch;
+    return a->stretch_found;
+}
+
+ka_stretch_source ka_stretch_source_of(ka_analysis *analysis)
+{
+    return (ka_stretch_source){stretch_at, analysis};
 }

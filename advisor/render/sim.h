@@ -8,6 +8,7 @@
 
 #include "../host/config_settings.h"
 #include "../model/sim.h"
+#include "../model/stretch.h"
 #include "render.h"
 
 #define KA_SIM_DOC_SCHEMA "kaadvisor/simulate/1"
@@ -39,10 +40,7 @@ typedef struct ka_sim_view {
     const ka_report *report; /* of the source; advice is not in it */
     const ka_sim_side *sides; /* sides[side_n]: --config, --against */
     size_t side_n;
-    const ka_sim_traffic *traffic;
-    uint64_t requests;    /* of the traffic */
-    bool drawn;           /* from distributions; else the source's own */
-    const char *how;      /* a sentence on where the traffic is from */
+    ka_stretch stretch;   /* the traffic */
     uint64_t seed;
     const char *verdicts[KA_SIM_SIDES]; /* a sentence or two on each side */
     const char *const *notes; /* notes[note_n]: what to know of the numbers */

@@ -217,11 +217,11 @@ static json_t *run(const ka_sim_side *side, const char *verdict,
 static json_t *traffic(const ka_sim_view *view, apr_pool_t *pool)
 {
     return json_pack("{s:o, s:o, s:o, s:b, s:o}", "requests",
-                     ka_doc_whole((int64_t)view->requests), "chains",
-                     ka_doc_whole((int64_t)view->traffic->chain_n), "window_s",
-                     ka_doc_seconds(view->traffic->end_us -
-                                    view->traffic->begin_us),
-                     "drawn", view->drawn, "how", ka_doc_text(view->how, pool));
+                     ka_doc_whole((int64_t)view->stretch.requests), "chains",
+                     ka_doc_whole((int64_t)view->stretch.traffic->chain_n), "window_s",
+                     ka_doc_seconds(view->stretch.traffic->end_us -
+                                    view->stretch.traffic->begin_us),
+                     "drawn", view->stretch.drawn, "how", ka_doc_text(view->stretch.how, pool));
 }
 
 apr_status_t ka_render_sim_json(FILE *out, const ka_sim_view *view)

@@ -331,17 +331,17 @@ static void print_verdicts(ka_page *page, const ka_sim_view *view)
 static void print_basis(ka_page *page, const ka_sim_view *view)
 {
     apr_pool_t *pool = page->pool;
-    int64_t us = view->traffic->end_us - view->traffic->begin_us;
+    int64_t us = view->stretch.traffic->end_us - view->stretch.traffic->begin_us;
     size_t i;
 
     ka_page_heading(page, "What this rests on");
-    ka_page_item(page, "traffic", view->how);
+    ka_page_item(page, "traffic", view->stretch.how);
     ka_page_item(page, "",
                  apr_psprintf(pool, "%s of %s in %s, seed %" APR_UINT64_T_FMT,
-                              ka_words_plural(pool, (int64_t)view->requests,
+                              ka_words_plural(pool, (int64_t)view->stretch.requests,
                                               "request"),
                               ka_words_plural(
-                                  pool, (int64_t)view->traffic->chain_n,
+                                  pool, (int64_t)view->stretch.traffic->chain_n,
                                   "chain"),
                               ka_words_duration(pool, (double)us),
                               view->seed));

@@ -194,8 +194,6 @@ def test_linger_holds_workers_longer(config):
 
 
 @pytest.mark.parametrize("status, args, said", [
-    (2, (), "simulate needs --config FILE"),
-    (2, ("--config", "x.conf"), "no SOURCE"),
     (2, ("--config", "x.conf", "--output", "conf", cli.DEMO), "--output conf"),
     (2, ("--config", "x.conf", "--seed", "-1", cli.DEMO), "--seed -1"),
     (2, ("--config", "x.conf", "--linger", "99", cli.DEMO), "--linger 99"),

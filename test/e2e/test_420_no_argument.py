@@ -209,6 +209,36 @@ def test_a_named_source_stays(httpd):
         line_of(httpd, "MaxRequestWorkers")
 
 
+# ---- simulate --------------------------------------------------------------
+
+def test_simulate_takes_configuration_and_traffic_from_the_host(httpd):
+    report = cli.report("simulate", "--httpd-config", main_file(httpd))
+    run, = report["runs"]
+    assert run["config"] == str(main_file(httpd))
+    assert run["mpm"] == httpd.mpm
+    assert run["settings"]["keep_alive_timeout_s"] == {
+        "value": 7, "origin": line_of(httpd, "KeepAliveTimeout")}
+    assert report["traffic"]["requests"] == VISITORS * REQUESTS
+    assert run["outcome"]["requests"] == VISITORS * REQUESTS
+    assert run["wait"]["connections"] == 0
+
+
+def test_simulate_compares_what_is_in_force_with_a_file(httpd, tmp_path):
+    """A block that names no MPM is for the server's."""
+    block = tmp_path / "off.conf"
+    block.write_text("KeepAlive Off\n")
+    now, then = cli.report("simulate", "--httpd-config", main_file(httpd),
+                           "--against", block)["runs"]
+    assert (now["config"], then["config"]) == (str(main_file(httpd)),
+                                               str(block))
+    assert then["mpm"] == httpd.mpm
+    assert now["outcome"]["connections"] == VISITORS
+    assert then["outcome"]["connections"] == VISITORS * REQUESTS
+    alone_run, = cli.report("simulate", "--config", block, "--httpd-config",
+                            main_file(httpd))["runs"]
+    assert alone_run["outcome"] == then["outcome"]
+
+
 # ---- which one -------------------------------------------------------------
 
 def alone(script, *args):
@@ -230,6 +260,14 @@ def test_none_runs():
     assert done.stdout == b""
     assert "no httpd runs here" in text and "access log" in text
     assert "doctor" in text and "`kaadvisor advise --help`" in text
+
+
+def test_simulate_needs_a_configuration():
+    done = alone('exec "$@"', cli.KAADVISOR, "simulate", "--log-format",
+                 cli.DEMO_FORMAT, cli.DEMO)
+    text = done.stderr.decode("ascii")
+    assert done.returncode == 2, text
+    assert "no --config, and no httpd runs here" in text
 
 
 STARTED = """

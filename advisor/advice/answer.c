@@ -7,6 +7,7 @@
 
 #include <ka_units.h>
 #include "../model/sweep.h"
+#include "simulated.h"
 #include "spawned.h"
 
 /* RequestReadTimeout header=20 is httpd's default: a connection without a
@@ -158,7 +159,76 @@ static int64_t connections_per_child(const ka_decision *d,
         ka_requests_per_connection(d->report, answer));
 }
 
-static void fill_block(const ka_decision *d, ka_mpm_answer *answer)
+static void make_block(const ka_decision *d, ka_mpm_answer *answer,
+                       const ka_block_demand *demand)
+{
+    answer->block = ka_block_make(demand);
+    answer->stays = 0;
+    fill_spare(d, answer);
+    ka_keep_enough(d, answer);
+}
+
+/* A number that the simulation asks for. */
+static void raise_item(ka_mpm_answer *answer, ka_block_item item, int64_t to)
+{
+    if (answer->block.value[item] >= 0 && answer->block.value[item] < to) {
+        answer->block.value[item] = to;
+    }
+}
+
+static void mark_raised(ka_mpm_answer *answer)
+{
+    ka_simulated *s = &answer->simulated;
+    int i;
+
+    for (i = 0; i < KA_BLOCK_ITEMS; i++) {
+        if (answer->block.value[i] > s->before.value[i]) {
+            s->raised |= 1u << i;
+            answer->stays &= ~(1u << i);
+        }
+    }
+}
+
+/* Plays it, and raises what makes somebody wait, as far as memory holds it. */
+static void simulate_block(const ka_decision *d, ka_mpm_answer *answer,
+                           ka_block_demand *demand)
+{
+    ka_simulated *s = &answer->simulated;
+    const int64_t *v = answer->block.value;
+    ka_simulated_more more = {0};
+
+    s->limit = demand->workers_limit;
+    if (!ka_simulate_block(d, answer)) {
+        return;
+    }
+    if (s->proposed.waits) {
+        more = ka_simulate_search(d, answer, demand->workers_limit);
+    }
+    if (more.workers || more.min_spare || more.async_factor) {
+        s->before = answer->block;
+        s->before_result = s->proposed.result;
+        if (more.workers) {
+            demand->workers = more.workers;
+            make_block(d, answer, demand);
+        }
+        ka_block_set_spare(&answer->block, answer->mpm,
+                           v[KA_BLOCK_START_SERVERS],
+                           more.min_spare > v[KA_BLOCK_MIN_SPARE]
+                               ? more.min_spare
+                               : v[KA_BLOCK_MIN_SPARE],
+                           2 * (int64_t)more.min_spare >
+                                   v[KA_BLOCK_MAX_SPARE]
+                               ? 2 * (int64_t)more.min_spare
+                               : v[KA_BLOCK_MAX_SPARE]);
+        raise_item(answer, KA_BLOCK_ASYNC_FACTOR, more.async_factor);
+        mark_raised(answer);
+        ka_simulate_block(d, answer);
+    }
+    ka_simulate_now(d, answer);
+}
+
+static void fill_block(const ka_decision *d, ka_mpm_answer *answer,
+                       bool simulate)
 {
     const ka_report *report = d->report;
     const ka_outcome *outcome = &report->high[answer->choice.index];
@@ -180,14 +250,15 @@ static void fill_block(const ka_decision *d, ka_mpm_answer *answer)
 
     answer->block_known = workers > 0;
     if (answer->block_known) {
-        answer->block = ka_block_make(&demand);
-        fill_spare(d, answer);
-        ka_keep_enough(d, answer);
+        make_block(d, answer, &demand);
+        if (simulate) {
+            simulate_block(d, answer, &demand);
+        }
     }
 }
 
 static ka_mpm_answer answer_with(const ka_decision *d, ka_mpm mpm,
-                                 ka_supply supply)
+                                 ka_supply supply, bool simulate)
 {
     const ka_report *report = d->report;
     ka_mpm_answer answer = {.mpm = mpm, .supply = supply};
@@ -202,13 +273,13 @@ static ka_mpm_answer answer_with(const ka_decision *d, ka_mpm mpm,
                               &answer.supply, &options);
     answer.idle_bytes = ka_capacity_idle_memory(
         &answer.supply, answer.fits[answer.choice.index].connections);
-    fill_block(d, &answer);
+    fill_block(d, &answer, simulate);
     return answer;
 }
 
 ka_mpm_answer ka_answer(const ka_decision *d, ka_mpm mpm)
 {
-    return answer_with(d, mpm, supply_of(d, mpm));
+    return answer_with(d, mpm, supply_of(d, mpm), true);
 }
 
 ka_mpm_answer ka_answer_beside(const ka_decision *d, ka_mpm mpm)
@@ -217,5 +288,5 @@ ka_mpm_answer ka_answer_beside(const ka_decision *d, ka_mpm mpm)
 
     supply.process_bytes = -1;
     supply.shared_bytes = 0;
-    return answer_with(d, mpm, supply);
+    return answer_with(d, mpm, supply, false);
 }

@@ -15,7 +15,9 @@
 #include "../model/formula.h"
 #include "../model/intervals.h"
 #include "../model/outcome.h"
+#include "../model/sim.h"
 #include "../model/spawn.h"
+#include "../model/stretch.h"
 #include "../profile/demand.h"
 #include "../profile/profile.h"
 #include "../sources/observation.h"
@@ -144,6 +146,33 @@ typedef struct ka_spawned {
     bool now_scarce;     /* as many would wait with all workers there */
 } ka_spawned;
 
+/* One configuration under the busiest stretch. */
+typedef struct ka_simulated_run {
+    int64_t timeout_us;
+    ka_sim_result result;  /* without its series */
+    double held_expected;  /* [M6] of the stretch, had nobody to wait:
+                              result.outcome.held_mean else, where no request
+                              waits and no connection is evicted */
+    bool waits;            /* somebody: see advice/simulated.h */
+} ka_simulated_run;
+
+/* What the MPM itself, simulated, makes of the busiest stretch. */
+typedef struct ka_simulated {
+    bool known;          /* else nothing below is set */
+    ka_stretch stretch;
+    const char *host;    /* whose; NULL: no group */
+    ka_simulated_run proposed;
+    unsigned raised;     /* 1u << ka_block_item: what was raised since somebody
+                            had waited */
+    ka_block before;     /* without that, */
+    ka_sim_result before_result;
+    int64_t limit;       /* workers that memory holds; -1: not known */
+    bool now_known;      /* all present settings that count */
+    bool now_differs;    /* from those proposed */
+    ka_simulated_run now;
+    ka_spawn_settings now_settings;
+} ka_simulated;
+
 /* The model's answer for one MPM. */
 typedef struct ka_mpm_answer {
     ka_mpm mpm;
@@ -155,6 +184,7 @@ typedef struct ka_mpm_answer {
     double idle_bytes; /* of idle connections at the chosen timeout, at most;
                           known also where processes are not */
     ka_spawned spawned;
+    ka_simulated simulated;
     ka_block block;
     unsigned stays;   /* 1u << ka_block_item: the present value, which is
                          enough */
@@ -200,6 +230,8 @@ typedef struct ka_report {
     ka_replay_source replay;    /* the same of single requests; of a group,
                                    its hosts'.  Without `policy` there are
                                    none */
+    ka_stretch_source stretch;  /* its busiest stretch; of a group, its hosts'.
+                                   Without `at` there is none */
 
     ka_formula formula;         /* [M1] on this traffic */
     ka_formula formula_high;    /* with a bracket: K of the other side */

@@ -35,9 +35,19 @@ const char *ka_why_max_spare(const ka_row_context *c);
 void ka_spawn_evidence(ka_advice *row, const ka_row_context *c,
                        ka_block_item item);
 
-/** Warnings about them; NULL where there is nothing to say. */
+/** Warnings about them, for where there is no simulation; NULL where there is
+ * nothing to say. */
 const char *ka_warn_spawn(const ka_decision *d);
 const char *ka_warn_spawn_now(const ka_decision *d);
+
+/** The reason of an item of the block, with that for which it was raised. */
+const char *ka_why_raised(const ka_row_context *c, ka_block_item item,
+                          const char *why);
+
+/** Who waits under the settings that are proposed, and under the present ones
+ * where these are others; by the simulation, else by the spawn loop. */
+const char *ka_warn_waits(const ka_decision *d);
+const char *ka_warn_waits_now(const ka_decision *d);
 
 /** KeepAlive and KeepAliveTimeout of virtual hosts whose own traffic asks for
  * something else (R3). */

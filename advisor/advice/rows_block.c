@@ -195,7 +195,8 @@ static void advise_block_item(const ka_row_context *c, ka_block_item item)
     row->change =
         to != (now < 0 ? info->httpd_default[c->answer->mpm] : now);
     ka_row_differs(c, row, block_rows[item].fact);
-    row->because = ka_why_stays(c, item, block_rows[item].why(c));
+    row->because = ka_why_raised(
+        c, item, ka_why_stays(c, item, block_rows[item].why(c)));
     if (!ka_service_known(c->d->report->profile)) {
         row->confidence = KA_CONFIDENCE_LOW;
     }

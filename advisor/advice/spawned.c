@@ -163,13 +163,12 @@ static void search(ka_spawned *out, const job *j)
 
 /* ---- present settings ---------------------------------------------------- */
 
-/* All of them must be known: a default would be blamed on somebody. */
-static bool settings_now(ka_spawn_settings *out, const job *j)
+bool ka_spawned_settings_now(ka_spawn_settings *out, const ka_decision *d,
+                             ka_mpm mpm)
 {
     static const ka_fact_id needed[] = {
         KA_FACT_MIN_SPARE, KA_FACT_MAX_SPARE, KA_FACT_MAX_REQUEST_WORKERS};
-    const ka_server *server = j->report->server;
-    const ka_mpm mpm = j->answer->mpm;
+    const ka_server *server = d->report->server;
     const size_t n = sizeof(needed) / sizeof(needed[0]);
     int64_t threads = ka_server_get(
         server, KA_FACT_THREADS_PER_CHILD,
@@ -200,7 +199,7 @@ static void judge_now(ka_spawned *out, const job *j)
     ka_spawn_demand demand;
     bool scaled;
 
-    if (!settings_now(&out->now, j) ||
+    if (!ka_spawned_settings_now(&out->now, j->d, j->answer->mpm) ||
         !find_demand(&demand, &scaled, j, j->report->timeout_us, 1)) {
         return;
     }

@@ -15,4 +15,9 @@
  */
 ka_spawned ka_spawned_of(const ka_decision *d, const ka_mpm_answer *answer);
 
+/** The present settings, of which all must be known: a default would be blamed
+ * on somebody.  @return false: they are not, or are another MPM's */
+bool ka_spawned_settings_now(ka_spawn_settings *out, const ka_decision *d,
+                             ka_mpm mpm);
+
 #endif

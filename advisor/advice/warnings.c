@@ -270,8 +270,8 @@ static const struct {
     const char *rule; /* of ADVICE's numbers; NULL: none */
     warn *find;
 } rows[] = {{"infeasible", "R2", warn_infeasible},
-            {"connections_wait", NULL, ka_warn_spawn},
-            {"spare_too_few_now", NULL, ka_warn_spawn_now},
+            {"proposed_waits", NULL, ka_warn_waits},
+            {"now_waits", NULL, ka_warn_waits_now},
             {"workers_reached", "R7", ka_warn_workers_reached},
             {"mod_php", "R5", ka_warn_mod_php},
             {"idle_evicted", "R4", ka_warn_evicted},

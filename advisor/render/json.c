@@ -239,11 +239,12 @@ static json_t *choice(const ka_report *report, const ka_mpm_answer *answer)
 static json_t *answer_json(const ka_report *report,
                            const ka_mpm_answer *answer, apr_pool_t *pool)
 {
-    return json_pack("{s:s, s:o, s:o, s:o, s:o}", "mpm",
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "mpm",
                      ka_mpm_name(answer->mpm), "choice",
                      choice(report, answer), "block", block(answer), "needs",
                      ka_doc_text(answer->needs, pool), "fits",
-                     fits(report, answer));
+                     fits(report, answer), "simulation",
+                     ka_doc_simulated(answer, pool));
 }
 
 static json_t *answers(const ka_report *report, apr_pool_t *pool)

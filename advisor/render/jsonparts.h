@@ -80,6 +80,10 @@ apr_status_t ka_doc_write(FILE *out, json_t *root);
  * it has nothing to propose. */
 json_t *ka_doc_policy(const ka_report *report, apr_pool_t *pool);
 
+/** `simulation` of an answer: the busiest stretch under the present and the
+ * proposed settings; null where there is none. */
+json_t *ka_doc_simulated(const ka_mpm_answer *answer, apr_pool_t *pool);
+
 /** classes_advice: kinds of content by themselves; null where not judged. */
 json_t *ka_doc_kinds(const ka_report *report, apr_pool_t *pool);
 

@@ -34,6 +34,9 @@ void ka_section_kinds(ka_page *page, const ka_report *report);
 /* What mod_kapolicy would do, beside one KeepAliveTimeout. */
 void ka_section_policy(ka_page *page, const ka_report *report);
 
+/* Who would wait, under the present and the proposed settings. */
+void ka_section_simulated(ka_page *page, const ka_report *report);
+
 /* Every timeout beside every other. */
 void ka_section_what_if(ka_page *page, const ka_report *report, bool verbose);
 

@@ -77,6 +77,7 @@ apr_status_t ka_render_text(FILE *out, const ka_report *report,
         ka_section_advice(&page, report, options->verbose);
     }
     ka_section_what_if(&page, report, options->verbose);
+    ka_section_simulated(&page, report);
     ka_section_kinds(&page, report);
     ka_section_policy(&page, report);
     ka_section_mpm(&page, report);

@@ -89,7 +89,7 @@ def test_bursts_wait_with_the_default_and_not_as_advised(log, tmp_path):
     assert int(rows["MaxSpareServers"]["to"]) == max(2 * spare, spare + 5)
     assert f"With {spare} spare nobody waits at p99.9" in row["because"]
     assert "with 5 (httpd's default) 58.3% wait, up to 6s" in row["because"]
-    assert not [w for w in r["warnings"] if w["id"] == "connections_wait"]
+    assert not [w for w in r["warnings"] if w["id"] == "proposed_waits"]
 
 
 def test_the_result_does_not_depend_on_threads(log):
@@ -111,7 +111,7 @@ def test_too_few_workers_are_a_warning(log):
     """Memory for 30 processes, and bursts of 60."""
     rows, r = advice(log, "prefork", "--memory", "600M",
                      "--process-memory", "20M")
-    warning, = [w for w in r["warnings"] if w["id"] == "connections_wait"]
+    warning, = [w for w in r["warnings"] if w["id"] == "proposed_waits"]
     assert "even with all 30 of MaxRequestWorkers there" in warning["text"]
     assert "More spare would not help" in rows["MinSpareServers"]["because"]
 

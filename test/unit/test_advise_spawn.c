@@ -130,7 +130,7 @@ static void test_spawned__m15_the_spare_that_bursts_need(void **state)
                               "(6,009 connections); with 5 (httpd's default) "
                               "1 in ");
     assert_int_equal(value_of(r, "MaxSpareServers"), 2 * spare);
-    assert_null(warning_of(r, "connections_wait"));
+    assert_null(warning_of(r, "proposed_waits"));
 }
 
 static void test_spawned__not_below_the_defaults(void **state)
@@ -241,7 +241,7 @@ static void test_spawned__too_few_workers_is_a_warning(void **state)
     fixture *f = make_bursty(400, *state);
     const ka_report *r = ask(f, *state);
 
-    assert_says(warning_of(r, "connections_wait"),
+    assert_says(warning_of(r, "proposed_waits"),
                 "even with all 200 of MaxRequestWorkers there");
     assert_says(row_of(r, "MinSpareServers")->because,
                 "More spare would not help");
@@ -265,18 +265,18 @@ static void test_spawned__present_settings_go_through_the_loop(void **state)
 
     set_now(f, 7, 8, 16, 150);
     r = ask(f, *state);
-    assert_says(warning_of(r, "spare_too_few_now"),
+    assert_says(warning_of(r, "now_waits"),
                 "With the present MinSpareServers 8 httpd starts workers too "
                 "late: of the busiest hour's 6,009 connections 1 in ");
     assert_says(row_of(r, "MinSpareServers")->because, "with 8 (now) 1 in ");
     assert_string_equal(row_of(r, "MinSpareServers")->from, "8");
     set_now(f, 50, 60, 120, 150);
     r = ask(f, *state);
-    assert_null(warning_of(r, "spare_too_few_now"));
+    assert_null(warning_of(r, "now_waits"));
     assert_says(row_of(r, "MinSpareServers")->because,
                 "with 60 (now) nobody waits");
     set_now(f, 5, 60, 120, 30);
-    assert_says(warning_of(ask(f, *state), "spare_too_few_now"),
+    assert_says(warning_of(ask(f, *state), "now_waits"),
                 "With the present MaxRequestWorkers 30 all are held");
 }
 

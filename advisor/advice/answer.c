@@ -201,7 +201,8 @@ static void simulate_block(const ka_decision *d, ka_mpm_answer *answer,
     if (!ka_simulate_block(d, answer)) {
         return;
     }
-    if (s->proposed.waits) {
+    s->decides = !s->stretch.drawn || answer->spawned.why_not;
+    if (s->proposed.waits && s->decides) {
         more = ka_simulate_search(d, answer, demand->workers_limit);
     }
     if (more.workers || more.min_spare || more.async_factor) {

@@ -159,6 +159,9 @@ typedef struct ka_simulated_run {
 /* What the MPM itself, simulated, makes of the busiest stretch. */
 typedef struct ka_simulated {
     bool known;          /* else nothing below is set */
+    bool decides;        /* spare workers and warnings; not where the traffic is
+                            drawn and the spawn loop knew its own seconds, which
+                            are less bursty than draws */
     ka_stretch stretch;
     const char *host;    /* whose; NULL: no group */
     ka_simulated_run proposed;

@@ -35,7 +35,7 @@ const char *ka_why_max_spare(const ka_row_context *c);
 void ka_spawn_evidence(ka_advice *row, const ka_row_context *c,
                        ka_block_item item);
 
-/** Warnings about them, for where there is no simulation; NULL where there is
+/** Warnings about them, for where no simulation decides; NULL where there is
  * nothing to say. */
 const char *ka_warn_spawn(const ka_decision *d);
 const char *ka_warn_spawn_now(const ka_decision *d);

@@ -87,17 +87,20 @@ static const char *way_out(const ka_decision *d, const ka_mpm_answer *a)
                         event);
 }
 
+static bool decides(const ka_mpm_answer *a)
+{
+    return a->simulated.known && a->simulated.decides;
+}
+
 const char *ka_warn_waits(const ka_decision *d)
 {
     apr_pool_t *p = d->pool;
-    bool any = false;
     size_t i;
 
     for (i = 0; i < d->report->answer_n; i++) {
         const ka_mpm_answer *a = &d->report->answers[i];
 
-        any = any || a->simulated.known;
-        if (a->simulated.known && a->simulated.proposed.waits) {
+        if (decides(a) && a->simulated.proposed.waits) {
             return apr_psprintf(
                 p,
                 "On %s somebody waits under the proposed settings, even with "
@@ -109,7 +112,7 @@ const char *ka_warn_waits(const ka_decision *d)
                 who_waits(p, &a->simulated.proposed.result), way_out(d, a));
         }
     }
-    return any ? NULL : ka_warn_spawn(d);
+    return ka_warn_spawn(d);
 }
 
 const char *ka_warn_waits_now(const ka_decision *d)
@@ -118,7 +121,7 @@ const char *ka_warn_waits_now(const ka_decision *d)
     const ka_mpm_answer *a = d->report->answers;
     const ka_simulated *s = &a->simulated;
 
-    if (!s->known || !s->now_known) {
+    if (!decides(a) || !s->now_known) {
         return ka_warn_spawn_now(d);
     }
     if (!s->now.waits || !s->now_differs) {

@@ -164,7 +164,8 @@ const char *ka_warn_spawn(const ka_decision *d)
     for (i = 0; i < d->report->answer_n; i++) {
         const ka_mpm_answer *a = &d->report->answers[i];
 
-        if (!a->block_known || a->spawned.why_not || a->spawned.feasible) {
+        if (!a->block_known || a->spawned.why_not || a->spawned.feasible ||
+            (a->simulated.known && a->simulated.decides)) {
             continue;
         }
         return apr_psprintf(

@@ -3,6 +3,7 @@
 #include "stretch.h"
 
 #include <string.h>
+#include <apr_strings.h>
 
 #include "../profile/trace_cut.h"
 
@@ -64,9 +65,9 @@ static apr_status_t from_part(ka_sim_traffic *traffic, const ka_trace *trace,
     return rv;
 }
 
-static apr_status_t from_trace(ka_stretch *out, const ka_trace *trace,
-                               bool bracket, int64_t timeout_us,
-                               const ka_stretch_want *want, apr_pool_t *pool)
+apr_status_t ka_stretch_of_trace(ka_stretch *out, const ka_trace *trace,
+                                 int64_t timeout_us,
+                                 const ka_stretch_want *want, apr_pool_t *pool)
 {
     ka_sim_traffic *traffic = apr_palloc(pool, sizeof(*traffic));
     apr_status_t rv = want->busiest
@@ -78,10 +79,40 @@ static apr_status_t from_trace(ka_stretch *out, const ka_trace *trace,
     }
     out->traffic = traffic;
     out->requests = rv ? 0 : ka_stretch_requests(traffic);
-    out->how =
-        bracket ? "the source's own requests, on the most connections that "
-                  "its lines allow"
-                : "the source's own requests and connections";
+    out->how = "the source's own requests and connections";
+    return rv;
+}
+
+static apr_status_t of_connections(ka_stretch *out, const ka_analysis *a,
+                                   const ka_stretch_want *want,
+                                   apr_pool_t *pool)
+{
+    const ka_connections *c = &a->connections;
+    apr_status_t rv = ka_stretch_of_trace(out, c->bracket ? &c->high : &c->low,
+                                          a->report.timeout_us, want, pool);
+
+    if (c->bracket) {
+        out->how = "the source's own requests, on the most connections that "
+                   "its lines allow";
+    }
+    return rv;
+}
+
+static apr_status_t of_segment(ka_stretch *out, const char **error,
+                               const ka_analysis *a,
+                               const ka_stretch_want *want, apr_pool_t *pool)
+{
+    const char *why_not = NULL;
+    apr_status_t rv =
+        a->live ? ka_stretch_recent(out, &why_not, a, want, pool) : APR_ENOENT;
+
+    if (rv) {
+        rv = ka_stretch_draw_hist(out, error, a, want, pool);
+        out->how = rv || !why_not
+                       ? out->how
+                       : apr_pstrcat(pool, out->how, "; ", why_not, NULL);
+    }
+    ka_stretch_costs(out, a->hist);
     return rv;
 }
 
@@ -91,17 +122,14 @@ static apr_status_t find(ka_stretch *out, const char **error,
                          const ka_analysis *a, const ka_stretch_want *want,
                          apr_pool_t *pool)
 {
-    const ka_connections *c = &a->connections;
-
     if (a->hist) {
-        return ka_stretch_draw_hist(out, error, a, want, pool);
+        return of_segment(out, error, a, want, pool);
     }
     if (a->tally) {
         return ka_stretch_draw_tally(out, error, a, want, pool);
     }
-    if (c->low.request_n > 0) {
-        return from_trace(out, c->bracket ? &c->high : &c->low, c->bracket,
-                          a->report.timeout_us, want, pool);
+    if (a->connections.low.request_n > 0) {
+        return of_connections(out, a, want, pool);
     }
     *error = a->served.n == 0 && !strcmp(a->source.kind, "log")
                  ? "there is no request to simulate in this log"

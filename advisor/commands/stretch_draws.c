@@ -334,7 +334,7 @@ static uint64_t add_parts(drawn_from *from, uint64_t *joined,
     return cut > off ? cut - off : 0;
 }
 
-static void set_costs(ka_stretch *out, const ka_hist_traffic *hist)
+void ka_stretch_costs(ka_stretch *out, const ka_hist_traffic *hist)
 {
     double closes = (double)hist->server_closes;
 
@@ -378,7 +378,6 @@ apr_status_t ka_stretch_draw_hist(ka_stretch *out, const char **error,
     if (!choose_history(&draws, a->live, most, pool)) {
         choose_rate(&draws, peak_rate(&a->profile), most, pool);
     }
-    set_costs(out, a->hist);
     return from_draws(out, error, &draws,
                       a->live ? "the segment's distributions"
                               : "the distributions that Prometheus has",

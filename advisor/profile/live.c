@@ -277,9 +277,9 @@ static void fill_levels(ka_hist_traffic *out, const ka_live *live,
     out->busy = (ka_levels){.values = busy, .n = n};
 }
 
-/* Connections that began this long before the end have closed but for one in
- * a hundred, so the recent ones hold them. */
-static int64_t end_of_known(const ka_live *live)
+/* Those that began this long before the end have closed but for one in a
+ * hundred. */
+int64_t ka_live_known_until(const ka_live *live)
 {
     double life =
         ka_hist_quantile(&live->total->quantity[KA_QUANTITY_LIFE], 0.99);
@@ -317,5 +317,5 @@ void ka_live_traffic(ka_hist_traffic *out, const ka_live *live,
     fill_linger(out, live);
     fill_levels(out, live, pool);
     ka_survival_recent(&out->survival, live->recent, live->recent_n,
-                       live->snapshot.vhosts, end_of_known(live), pool);
+                       live->snapshot.vhosts, ka_live_known_until(live), pool);
 }

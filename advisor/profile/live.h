@@ -28,4 +28,8 @@ void ka_live_profile(ka_profile *out, const ka_live *live, apr_pool_t *pool);
 void ka_live_traffic(ka_hist_traffic *out, const ka_live *live,
                      apr_pool_t *pool);
 
+/** Connections that began before have nearly all closed, so that the recent
+ * ones hold them (if the ring goes back as far); KA_SPANS_ALL: all have. */
+int64_t ka_live_known_until(const ka_live *live);
+
 #endif

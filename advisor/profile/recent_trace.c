@@ -108,20 +108,47 @@ static void link_spans(span *spans, size_t n)
     }
 }
 
-/* ---- requests --------------------------------------------------------------- */
+/* ---- gaps ------------------------------------------------------------------- */
 
-/* The gap before request k (1 .. n - 1) of a connection. */
-static int64_t gap_before(uint32_t k, uint32_t n, uint32_t longest_at,
-                          int64_t idle_us, int64_t longest_us)
+/* Gaps below a connection's longest, as likely as they were recorded. */
+typedef struct gaps {
+    const ka_hist *h;
+    double below[KA_HIST_BINS + 1]; /* those in bins before it */
+} gaps;
+
+static gaps *gaps_of(const ka_hist *h, apr_pool_t *pool)
 {
-    const int64_t rest = idle_us - longest_us;
-    const int64_t others = (int64_t)n - 2;
-    const int64_t place = (int64_t)k - 1 - (k > longest_at);
+    gaps *g = apr_palloc(pool, sizeof(*g));
+    size_t i;
 
-    if (k == longest_at || others <= 0) {
-        return n == 2 ? idle_us : longest_us;
+    g->h = h;
+    g->below[0] = 0;
+    for (i = 0; i < KA_HIST_BINS; i++) {
+        g->below[i + 1] = g->below[i] + (h ? (double)h->bins[i].count : 0);
     }
-    return rest / others + (place < rest % others);
+    return g;
+}
+
+/* A bin's gaps are as long as their mean. */
+static double draw_gap(const gaps *g, int64_t longest_us, ka_random *random)
+{
+    size_t least = 0, most = ka_hist_bin_index((uint64_t)longest_us);
+    const double at = ka_random_unit(random) * g->below[most + 1];
+
+    while (least < most) {
+        const size_t middle = least + (most - least) / 2;
+
+        if (g->below[middle + 1] > at) {
+            most = middle;
+        }
+        else {
+            least = middle + 1;
+        }
+    }
+    return g->below[least + 1] > g->below[least]
+               ? (double)g->h->bins[least].sum /
+                     (double)g->h->bins[least].count
+               : 1;
 }
 
 static int64_t least(int64_t a, int64_t b)
@@ -129,22 +156,72 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+/* out[n]: drawn, then stretched so that they add up to rest_us, none above the
+ * longest as far as that is possible. */
+static void share_out(int64_t *out, size_t n, int64_t rest_us,
+                      int64_t longest_us, const gaps *g, ka_random *random)
+{
+    double sum = 0, left = (double)rest_us;
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        out[i] = (int64_t)draw_gap(g, longest_us, random);
+        out[i] = out[i] > 0 ? out[i] : 1;
+        sum += (double)out[i];
+    }
+    for (i = 0; i < n; i++) {
+        const double drawn = (double)out[i];
+
+        out[i] = least((int64_t)(drawn / sum * left), longest_us);
+        sum -= drawn;
+        left -= (double)out[i];
+    }
+    for (i = 0; i < n && left >= 1; i++) {
+        const int64_t more = least((int64_t)left, longest_us - out[i]);
+
+        out[i] += more;
+        left -= (double)more;
+    }
+}
+
+/* ---- requests --------------------------------------------------------------- */
+
+/* gaps_us[n - 1]: those between the connection's n requests. */
+static void set_gaps(int64_t *gaps_us, const ka_segment_recent *r,
+                     int64_t idle_us, const gaps *g, ka_random *random)
+{
+    const size_t n = r->requests - 1;
+    const int64_t longest = least(time_of(r->longest_gap_us), idle_us);
+    size_t at;
+
+    if (n <= 1) {
+        gaps_us[0] = idle_us;
+        return;
+    }
+    share_out(gaps_us, n - 1, idle_us - longest, longest, g, random);
+    at = ka_random_below(random, (uint32_t)n);
+    gaps_us[n - 1] = gaps_us[at];
+    gaps_us[at] = longest;
+}
+
+/* @param gaps_us  room for as many as there are requests */
 static void add_requests(piece *pieces, const span *s, size_t number,
-                         ka_random *random)
+                         int64_t *gaps_us, const gaps *g, ka_random *random)
 {
     const uint32_t n = s->of->requests;
     const int64_t whole = s->last_us - s->first_us;
     const int64_t idle = n > 1 ? least(time_of(s->of->idle_us), whole) : 0;
-    const int64_t longest = least(time_of(s->of->longest_gap_us), idle);
-    const uint32_t longest_at = n > 1 ? 1 + ka_random_below(random, n - 1) : 0;
-    const int64_t busy = whole - idle;
-    int64_t at = s->first_us;
+    int64_t at = s->first_us, busy = whole;
     uint32_t k;
 
+    if (n > 1) {
+        set_gaps(gaps_us, s->of, idle, g, random);
+    }
+    for (k = 0; k + 1 < n; k++) {
+        busy -= gaps_us[k];
+    }
     for (k = 0; k < n; k++) {
-        if (k > 0) {
-            at += gap_before(k, n, longest_at, idle, longest);
-        }
+        at += k > 0 ? gaps_us[k - 1] : 0;
         pieces[k] = (piece){.begin_us = at, .span = number};
         at += busy / n + (k < busy % n);
         pieces[k].end_us = at;
@@ -207,8 +284,11 @@ static void build(ka_trace *out, span *spans, size_t span_n,
 }
 
 bool ka_recent_trace(ka_trace *out, const ka_segment_recent *recent, size_t n,
-                     const bool *wanted, uint64_t seed, apr_pool_t *pool)
+                     const ka_hist *gap, const bool *wanted, uint64_t seed,
+                     apr_pool_t *pool)
 {
+    const gaps *g = gaps_of(gap, pool);
+    int64_t *gaps_us;
     span *spans = apr_palloc(pool, (n + 1) * sizeof(*spans));
     ka_random random = {seed};
     uint64_t requests;
@@ -221,18 +301,22 @@ bool ka_recent_trace(ka_trace *out, const ka_segment_recent *recent, size_t n,
         return false;
     }
     pieces = malloc((requests + 1) * sizeof(*pieces));
-    if (!pieces) {
+    gaps_us = malloc((requests + 1) * sizeof(*gaps_us));
+    if (!pieces || !gaps_us) {
+        free(pieces);
+        free(gaps_us);
         return false;
     }
     qsort(spans, span_n, sizeof(*spans), by_client);
     link_spans(spans, span_n);
     for (i = 0; i < span_n; i++) {
-        add_requests(pieces + done, &spans[i], i, &random);
+        add_requests(pieces + done, &spans[i], i, gaps_us, g, &random);
         done += spans[i].of->requests;
     }
     qsort(pieces, done, sizeof(*pieces), by_begin);
     build(out, spans, span_n, pieces, done);
     free(pieces);
+    free(gaps_us);
     if (out->failed) {
         ka_trace_clear(out);
         return false;

@@ -162,4 +162,9 @@ void ka_section_simulated(ka_page *page, const ka_report *report)
     ka_page_gap(page);
     ka_page_paragraph(page, KA_STYLE_PLAIN, "  ", "  ",
                       basis(page->pool, s.of));
+    if (!s.of->decides) {
+        ka_page_paragraph(page, KA_STYLE_PLAIN, "  ", "  ",
+                          "Draws are burstier than the log: spare workers are "
+                          "those that its own seconds ask for.");
+    }
 }

@@ -33,6 +33,10 @@ static void busiest_of(size_t *first, size_t *end, const ka_trace *trace,
 
     *first = 0;
     *end = trace->request_n;
+    if (trace->request_n <= most &&
+        ka_trace_window(trace) <= KA_DEMAND_SECONDS * SECOND_US) {
+        return; /* all of it */
+    }
     if (!ka_demand_of_trace(&demand, trace, timeout_us, KA_DEMAND_HELD, pool)) {
         return;
     }

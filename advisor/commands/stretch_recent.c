@@ -72,6 +72,10 @@ static const char *unfit(const ka_analysis *a, const ka_trace *part,
     const double rate =
         us > 0 ? (double)part->chain_n * SECOND_US / (double)us : 0;
 
+    if (a->live->recent_whole && a->live->total->open == 0 &&
+        part->chain_n > 0) {
+        return NULL; /* all there ever was */
+    }
     if (part->chain_n < LEAST_CONNECTIONS || us < LEAST_US ||
         us / LEAST_TIMEOUTS < timeout) {
         return apr_psprintf(

@@ -148,6 +148,27 @@ def test_advise_segment__m10_keepalive_off(reports):
     assert a["idle_mean"] == b["idle_mean"] == 0
 
 
+def test_recent_connections_simulate_like_the_log(run, tmp_path):
+    """Each server's own, with too few workers: as many wait."""
+    config = tmp_path / "few.conf"
+    config.write_text("KeepAliveTimeout 1\n<IfModule mpm_prefork_module>\n"
+                      "StartServers 12\nServerLimit 12\n"
+                      "MaxRequestWorkers 12\n</IfModule>\n", "ascii")
+    ring, log = (
+        cli.report("simulate", "--config", config, "--mpm", "prefork", *more)
+        for more in ([run.segment], ["--log-format", "kastats", "--timeout",
+                                     TIMEOUT, run.root / "access.log"]))
+    assert "rebuilt" in ring["traffic"]["how"]
+    a, b = (r["runs"][0] for r in (ring, log))
+    assert near(a["outcome"]["connections"], b["outcome"]["connections"], 1)
+    assert a["outcome"]["requests"] == b["outcome"]["requests"]
+    assert a["wait"]["connections"] > 10
+    assert a["wait"]["connections"] == pytest.approx(b["wait"]["connections"],
+                                                     rel=0.1, abs=3)
+    assert a["outcome"]["held"]["mean"] == pytest.approx(
+        b["outcome"]["held"]["mean"], rel=0.05)
+
+
 def test_advise_segment__facts_are_those_in_force(run, reports):
     segment, _ = reports
     server = segment["server"]

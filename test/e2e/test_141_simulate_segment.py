@@ -25,21 +25,35 @@ def visit(httpd):
     client.close()
 
 
-def test_a_segment_is_drawn_from(tmp_path):
-    config = tmp_path / "event.conf"
+@pytest.fixture(name="report", scope="module", params=(1000, 50))
+def report_fixture(request, tmp_path_factory):
+    """Of a segment whose ring holds all connections, or the last third."""
+    config = tmp_path_factory.mktemp("simulate") / "event.conf"
     config.write_text(CONFIG, "ascii")
-    httpd = Httpd("event")
+    httpd = Httpd("event", f"KAStatsRecent {request.param}\n")
     httpd.file("a.html", "hello\n")
     with httpd:
         for _ in range(CONNECTIONS):
             visit(httpd)
         wait_for(lambda: httpd.totals()["open"] == 0, "nothing is open")
-        report = cli.report("simulate", "--config", config, httpd.segment)
+        yield request.param, cli.report("simulate", "--config", config,
+                                        httpd.segment)
+
+
+def test_recent_connections_are_played_or_traffic_is_drawn(report):
+    recent, report = report
     run = report["runs"][0]
-    assert report["traffic"]["drawn"]
-    assert "segment" in report["traffic"]["how"]
-    # Poisson: five standard deviations of 150 connections are 61.
-    assert run["outcome"]["connections"] == pytest.approx(CONNECTIONS, abs=62)
+    traffic = report["traffic"]
+    assert traffic["drawn"] == (recent < CONNECTIONS)
+    assert "segment" in traffic["how"]
+    if traffic["drawn"]:
+        assert "too little" in traffic["how"]
+        # Poisson: five standard deviations of 150 connections are 61.
+        assert run["outcome"]["connections"] == pytest.approx(CONNECTIONS,
+                                                              abs=62)
+    else:
+        assert "rebuilt" in traffic["how"]
+        assert run["outcome"]["connections"] == CONNECTIONS
     assert run["outcome"]["requests"] == pytest.approx(
         REQUESTS * run["outcome"]["connections"])
     assert run["outcome"]["timeout_closes"] == 0  # clients closed

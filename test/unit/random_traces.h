@@ -5,6 +5,8 @@
 #ifndef KA_TEST_RANDOM_TRACES_H
 #define KA_TEST_RANDOM_TRACES_H
 
+#include <stdlib.h>
+
 #include "model/random.h"
 #include "profile/trace.h"
 

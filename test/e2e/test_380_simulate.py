@@ -143,6 +143,31 @@ def test_logs_without_ports_are_played_too(config, name):
     assert not report["traffic"]["drawn"]
     assert report["runs"][0]["outcome"]["requests"] == \
         advice["traffic"]["requests"]
+    assert_model_and_simulation_agree(advice)
+
+
+def assert_model_and_simulation_agree(advice):
+    """Where nobody waits, the mean held of the busiest stretch is that of the
+    closed form."""
+    runs = [answer["simulation"]["proposed"] for answer in advice["answers"]
+            if answer["simulation"]]
+    for run in runs:
+        if run["wait"]["connections"] == run["evicted"] == 0:
+            assert run["held_mean"] == pytest.approx(
+                run["held_mean_expected"], rel=1e-3)
+    return len(runs)
+
+
+def test_advice_plays_its_own_block():
+    """The MPM is not known: three blocks."""
+    advice = cli.report(*DEMO)
+    assert assert_model_and_simulation_agree(advice) == 3
+    for answer in advice["answers"]:
+        played = answer["simulation"]
+        assert not played["traffic"]["drawn"]
+        assert not played["proposed"]["somebody_waits"]
+        assert played["proposed"]["held_mean"] > 0.1
+        assert played["now"] is None
 
 
 def test_a_profile_is_drawn_from(config, tmp_path):

@@ -227,8 +227,10 @@ static const char *set_span(ka_options *options, const char *value, int detail)
         const char *wanted;
     } ranges[] = {
         {LEAST_WINDOW_US, INT64_MAX, "how far back to look, such as 1h or 7d"},
-        {0, LINGER_MOST_US, "a time from 0 to 30, such as 2 or 500ms"}};
-    int64_t *const places[] = {&options->window_us, &options->linger_us};
+        {0, LINGER_MOST_US, "a time from 0 to 30, such as 2 or 500ms"},
+        {0, INT64_MAX, "when after the begin of the traffic, such as 10min"}};
+    int64_t *const places[] = {&options->window_us, &options->linger_us,
+                               &options->restart_us};
     int64_t us;
 
     if (ka_parse_duration(&us, value) || us < ranges[detail].least ||
@@ -239,31 +241,24 @@ static const char *set_span(ka_options *options, const char *value, int detail)
     return NULL;
 }
 
-static const char *set_threads(ka_options *options, const char *value,
-                               int detail)
+static const char *set_whole(ka_options *options, const char *value, int detail)
 {
+    static const struct {
+        double least, most;
+    } ranges[] = {{1, KA_CREW_MAX}, {0, 1e9}};
     double number;
 
-    (void)detail;
-    if (ka_parse_number(&number, value) || number < 1 ||
-        number > KA_CREW_MAX || number != (double)(int)number) {
-        return apr_psprintf(options->pool, "a whole number from 1 to %d",
-                            KA_CREW_MAX);
+    if (ka_parse_number(&number, value) || number < ranges[detail].least ||
+        number > ranges[detail].most || number != (double)(int64_t)number) {
+        return apr_psprintf(options->pool, "a whole number from %.0f to %.0f",
+                            ranges[detail].least, ranges[detail].most);
     }
-    options->threads = (int)number;
-    return NULL;
-}
-
-static const char *set_seed(ka_options *options, const char *value, int detail)
-{
-    double number;
-
-    (void)detail;
-    if (ka_parse_number(&number, value) || number < 0 || number > 1e9 ||
-        number != (double)(uint64_t)number) {
-        return "a whole number from 0 to 1000000000";
+    if (detail == 0) {
+        options->threads = (int)number;
     }
-    options->seed = (uint64_t)number;
+    else {
+        options->seed = (uint64_t)number;
+    }
     return NULL;
 }
 
@@ -291,10 +286,12 @@ static const option_row option_rows[] = {
      "default: the configuration of the httpd that runs here"},
     {"against", 0, "FILE", SIMULATE, set_string, 9,
      "another configuration, under the same traffic"},
-    {"seed", 0, "N", SIMULATE, set_seed, 0, "of the draws (default 1)"},
+    {"seed", 0, "N", SIMULATE, set_whole, 1, "of the draws (default 1)"},
     {"linger", 0, "S", SIMULATE, set_span, 1,
      "how long prefork and worker wait for a client's close after their own "
      "(default 0, of a segment as measured; 2: clients do not answer)"},
+    {"restart-at", 0, "S", SIMULATE, set_span, 2,
+     "a graceful restart so long after the begin of the traffic"},
     {"httpd-config", 0, "FILE", ADVISE | SIMULATE, set_string, 7,
      "facts from the httpd that runs with this main configuration file, or, if "
      "none does, from the file; without SOURCE its traffic too"},
@@ -323,7 +320,7 @@ static const option_row option_rows[] = {
      "plan for this many times the observed traffic (default 1)"},
     {"timeouts", 0, "LIST", LOGS, set_timeouts, 0,
      "evaluate these timeouts too, such as off,0.5,2,15"},
-    {"threads", 0, "N", LOGS, set_threads, 0,
+    {"threads", 0, "N", LOGS, set_whole, 0,
      "threads that read logs; the result is the same with any number; "
      "default: one for each processor"},
     {"host", 0, "NAME", PROFILE, set_string, 3,
@@ -371,7 +368,7 @@ void ka_options_init(ka_options *options)
     options->reuse_loss = 0.01;
     options->growth = 1;
     options->seed = 1;
-    options->linger_us = -1;
+    options->linger_us = options->restart_us = -1;
 }
 
 static const option_row *row_of_code(int code)

@@ -53,6 +53,7 @@ typedef struct ka_options {
     const char *config, *against; /* simulate: files; NULL: not given */
     uint64_t seed;           /* of the simulation's draws */
     int64_t linger_us;       /* -1: not given */
+    int64_t restart_us;      /* simulate: after the begin; -1: none */
     bool keep_requests;      /* a trace is wanted, of a log too that could be
                                 counted as it is read; set by commands */
     bool insecure;           /* Prometheus: any certificate will do */

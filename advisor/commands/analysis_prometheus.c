@@ -334,7 +334,7 @@ static apr_status_t make_group(ka_analysis *a, gathering *g)
     rv = report_on(a, &g->group, traffic, common_timeout(g), most_addresses(g),
                    g->prom, g->options, g->pool);
     if (!rv) {
-        find_intervals(a, &traffic, g->servers, g->n, g->prom->asked.block_s,
+        find_intervals(a, traffic, g->servers, g->n, g->prom->asked.block_s,
                        g->options, g->pool);
     }
     set_times(a, g->prom, first_s);

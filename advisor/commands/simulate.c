@@ -38,6 +38,7 @@ static void fill_traffic_costs(ka_sim_config *c, const ka_sim_view *view,
     c->shared_bytes = ka_server_get(server, KA_FACT_SHARED_MEMORY, 0);
     c->idle_bytes =
         a->profile.tls ? KA_IDLE_TLS_BYTES : KA_IDLE_PLAIN_BYTES;
+    c->restart_us = options->restart_us;
     c->points = options->output == KA_OUTPUT_JSON ? 0 : POINTS_SHOWN;
     c->accept_us = view->stretch.accept_us;
     c->linger_us = options->linger_us >= 0 ? options->linger_us
@@ -220,6 +221,11 @@ static apr_status_t run_sides(ka_sim_view *view, ka_sim_side *sides,
     return rv;
 }
 
+static int64_t window_of(const ka_stretch *stretch)
+{
+    return stretch->traffic->end_us - stretch->traffic->begin_us;
+}
+
 static bool has_policy(const ka_sim_side *sides, size_t n)
 {
     size_t i;
@@ -249,6 +255,13 @@ static apr_status_t gather(ka_sim_view *view, const char **error,
     }
     if (!rv) {
         rv = ka_stretch_of(&view->stretch, error, analysis, &want, pool);
+    }
+    if (!rv && options->restart_us >= window_of(&view->stretch)) {
+        *error = apr_psprintf(
+            pool, "--restart-at %s: the traffic lasts %s; choose a time in it",
+            ka_words_duration(pool, (double)options->restart_us),
+            ka_words_duration(pool, (double)window_of(&view->stretch)));
+        rv = APR_EINVAL;
     }
     if (!rv) {
         view->report = &analysis->report;

@@ -114,6 +114,7 @@ void ka_sim_accepted(ka_sim *s, uint32_t client, uint32_t child)
         s->out->waited++;
         ka_sim_time(s, &s->counts.waits, wait);
     }
+    ka_sim_count_wave(s, c->came, wait);
     s->counts.now.connections++;
     ka_sim_time(s, &s->counts.held_up, s->now);
     ka_sim_time(s, &s->counts.busy_up, s->now);
@@ -297,6 +298,7 @@ static happens_fn *const happens[] = {
     [KA_SIM_END] = response_ends,     [KA_SIM_LINGER] = linger_over,
     [KA_SIM_READY] = child_ready,     [KA_SIM_REQUEST] = request_comes,
     [KA_SIM_CLOSE] = idle_ends,       [KA_SIM_LOOK] = ka_sim_look,
+    [KA_SIM_RESTART] = ka_sim_restart,
     [KA_SIM_CONNECT] = attempt};
 
 /* Chains come in order, so that only those begun are in the heap. */
@@ -438,6 +440,7 @@ apr_status_t ka_sim_run(ka_sim_result *out, const ka_sim_config *config,
                !ka_sim_count_begin(&s, pool);
     ka_sim_start(&s, s.parent.children, true);
     ka_sim_count_levels(&s);
+    ka_sim_expect_restart(&s);
     run(&s);
     rv = s.failed ? APR_ENOMEM : ka_sim_count_end(&s);
     out->outcome.timeout_us = ka_policy_longest(&s.policy);

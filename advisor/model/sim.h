@@ -35,8 +35,10 @@
  *                 later.  A client whose connection was closed opens one for
  *                 its next request, accept_us ahead of it, but not before its
  *                 last response; it sends a dropped request again at once
+ *   restart       graceful: children end as by MaxSpare, all at once, and
+ *                 StartServers new ones begin
  * Not modelled: a machine that is short of processor (service times are as
- * given), clients that give up waiting, restarts, threads that are slow to
+ * given), clients that give up waiting, full restarts, threads that are slow to
  * start beyond child_start_us, several listener buckets.
  *
  * With workers for everybody the outcome is that of ka_sweep on the same
@@ -92,6 +94,7 @@ typedef struct ka_sim_config {
     int64_t accept_us;        /* a: worker time before the first request */
     int64_t linger_us;        /* l: prefork, worker: after the server's close */
     int64_t child_start_us;   /* from fork to the first accept */
+    int64_t restart_us;       /* a graceful restart, after the begin; < 0: none */
     int64_t handshake_cpu_us; /* CPU time of a new connection */
     int64_t process_bytes;    /* USS of a child; -1: not known */
     int64_t shared_bytes;     /* of all children together; < 0 counts as 0 */
@@ -113,6 +116,18 @@ typedef struct ka_sim_point {
     int64_t memory_bytes; /* -1: not known */
 } ka_sim_point;
 
+/* How long before and after a restart connections are counted. */
+#define KA_SIM_WAVE_US INT64_C(10000000)
+
+/* What a graceful restart does (R10); all zero without one in the window. */
+typedef struct ka_sim_wave {
+    uint64_t closed;        /* event: idle connections, at once */
+    uint64_t opened_before, opened_after; /* connections that came within
+                                             KA_SIM_WAVE_US */
+    uint64_t waited;        /* of those that came after it, for a worker */
+    int64_t wait_most_us;
+} ka_sim_wave;
+
 typedef struct ka_sim_result {
     ka_outcome outcome; /* of connections accepted and requests served */
     uint64_t waited;    /* connections that were not accepted at once */
@@ -128,6 +143,7 @@ typedef struct ka_sim_result {
     uint64_t limited;      /* times that a child of event stopped accepting with
                               workers free, for AsyncRequestWorkerFactor */
     uint64_t retired;      /* idle connections closed as their child ended */
+    ka_sim_wave restart;
     uint64_t cut_waits;    /* idle connections closed by load before their time
                               (KAPolicyAdaptive) */
     uint64_t closed_full;  /* connections closed with a response, since too many

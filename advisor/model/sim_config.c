@@ -28,6 +28,7 @@ ka_sim_config ka_sim_defaults(ka_mpm mpm)
         .async_factor = 2,
         .queue = 512,
         .retries = KA_SIM_RETRIES,
+        .restart_us = -1,
         .handshake_cpu_us = KA_CPU_CONNECTION_US,
         .process_bytes = -1,
         .shared_bytes = -1,
@@ -63,6 +64,7 @@ ka_sim_config ka_sim_config_within(const ka_sim_config *config)
     c.accept_us = within(c.accept_us);
     c.linger_us = within(c.linger_us);
     c.child_start_us = within(c.child_start_us);
+    c.restart_us = within(c.restart_us);
     if (c.spawn.server_limit > KA_SIM_CHILDREN_MAX) {
         c.spawn.server_limit = KA_SIM_CHILDREN_MAX;
     }

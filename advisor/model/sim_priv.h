@@ -22,7 +22,8 @@ typedef enum ka_sim_kind {
     KA_SIM_REQUEST, /* the client's next one on its connection */
     KA_SIM_CLOSE,   /* of an idle connection, by timeout or by the client */
     KA_SIM_LOOK,    /* at idle connections, by load; id: the child */
-    KA_SIM_CONNECT  /* a client opens a connection */
+    KA_SIM_CONNECT, /* a client opens a connection */
+    KA_SIM_RESTART  /* the configured one; no id */
 } ka_sim_kind;
 
 typedef struct ka_sim_event {
@@ -209,6 +210,18 @@ bool ka_sim_config_valid(const ka_sim_config *config);
 /** Times held to where sums of a few do not overflow. */
 ka_sim_config ka_sim_config_within(const ka_sim_config *config);
 ka_policy ka_sim_policy_of(const ka_sim_config *config);
+
+/** A child accepts nothing more; its connections go on, but for event's idle
+ * ones. */
+void ka_sim_end_child(ka_sim *s, uint32_t child);
+
+/* ---- restart (sim_restart.c) ----------------------------------------------- */
+
+/** The configured one is to come, if there is one. */
+void ka_sim_expect_restart(ka_sim *s);
+void ka_sim_restart(ka_sim *s, uint32_t unused);
+/** A connection was accepted that came at came_us. */
+void ka_sim_count_wave(ka_sim *s, int64_t came_us, int64_t wait_us);
 
 /* ---- counting (sim_count.c) ----------------------------------------------- */
 

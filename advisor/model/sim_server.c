@@ -176,8 +176,7 @@ static void cut_idle(ka_sim *s, uint32_t index, ka_sim_why why)
     }
 }
 
-/* Its connections go on, but for event's idle ones. */
-static void end_child(ka_sim *s, uint32_t index)
+void ka_sim_end_child(ka_sim *s, uint32_t index)
 {
     ka_sim_child *child = &s->children[index];
 
@@ -334,7 +333,7 @@ static void accept_one(ka_sim *s, uint32_t index)
     if (most > 0 && s->children[index].accepted >= most) {
         s->parent.children--;
         s->out->ended++;
-        end_child(s, index);
+        ka_sim_end_child(s, index);
     }
 }
 
@@ -391,7 +390,7 @@ bool ka_sim_maintain(ka_sim *s)
 
         s->out->ended++;
         if (index != KA_SIM_NONE) {
-            end_child(s, index);
+            ka_sim_end_child(s, index);
         }
     }
     ka_sim_dispatch(s);

@@ -188,6 +188,25 @@ static json_t *policy(const ka_sim_side *side, apr_pool_t *pool)
         ka_doc_whole((int64_t)r->closed_full));
 }
 
+/* R10 */
+static json_t *restart(const ka_sim_side *side)
+{
+    const ka_sim_wave *w = &side->result.restart;
+
+    if (side->config.restart_us < 0) {
+        return json_null();
+    }
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "at_s",
+        ka_doc_seconds(side->config.restart_us), "window_s",
+        ka_doc_seconds(KA_SIM_WAVE_US), "idle_closed",
+        ka_doc_whole((int64_t)w->closed), "connections_before",
+        ka_doc_whole((int64_t)w->opened_before), "connections_after",
+        ka_doc_whole((int64_t)w->opened_after), "waited",
+        ka_doc_whole((int64_t)w->waited), "wait_max_s",
+        ka_doc_seconds(w->wait_most_us));
+}
+
 /* ---- a run --------------------------------------------------------------- */
 
 static json_t *run(const ka_sim_side *side, const char *verdict,
@@ -197,7 +216,7 @@ static json_t *run(const ka_sim_side *side, const char *verdict,
 
     return json_pack(
         "{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-        "s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+        "s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
         "config", ka_doc_text(side->file, pool), "mpm", ka_mpm_name(side->mpm),
         "mpm_origin", ka_doc_text(side->mpm_origin, pool), "settings",
         settings(side, pool), "remarks",
@@ -211,7 +230,8 @@ static json_t *run(const ka_sim_side *side, const char *verdict,
         ka_doc_whole((int64_t)r->retired), "free_least",
         ka_doc_whole(r->free_least), "children", children(r), "memory_bytes",
         memory(r), "handshake_cpu_s", ka_doc_number(r->handshake_cpu_s),
-        "policy", policy(side, pool), "series", series(r));
+        "policy", policy(side, pool), "restart", restart(side), "series",
+        series(r));
 }
 
 static json_t *traffic(const ka_sim_view *view, apr_pool_t *pool)

@@ -135,38 +135,52 @@ CELL(started_cell, apr_pstrcat(pool, whole(pool, r->spawned), " / ",
                                whole(pool, r->ended), NULL))
 CELL(memory_cell, memory(r, pool))
 CELL(cpu_cell, ka_words_duration(pool, r->handshake_cpu_s * 1e6))
+CELL(closed_cell, whole(pool, r->restart.closed))
+CELL(wave_cell, apr_pstrcat(pool, whole(pool, r->restart.opened_before), " / ",
+                            whole(pool, r->restart.opened_after), NULL))
+CELL(after_cell, apr_pstrcat(pool, whole(pool, r->restart.waited), " / ",
+                             time_of(pool, r->restart.wait_most_us), NULL))
+
+enum when {
+    ALWAYS,
+    BY_POLICY, /* mod_kapolicy is told something */
+    AT_RESTART /* there is one */
+};
 
 static const struct {
     const char *label;
     cell_fn *cell;
-    bool of_policy; /* only where mod_kapolicy is told something */
+    enum when when;
 } rows[] = {
-    {"MPM", mpm_cell, false},
-    {"KeepAliveTimeout", timeout_cell, false},
-    {"  by KAPolicy: static / dynamic", policy_cell, true},
-    {"  by load (KAPolicyAdaptive)", adaptive_cell, true},
-    {"requests served", requests_cell, false},
-    {"connections accepted", connections_cell, false},
-    {"requests on an open connection", reuse_cell, false},
-    {"connections that wait for a worker", waited_cell, false},
-    {"  wait, p99", wait_p99_cell, false},
-    {"  wait, p99.9", wait_p999_cell, false},
-    {"  wait, longest", wait_most_cell, false},
-    {"  waiting at once, most", waiting_cell, false},
-    {"attempts refused (queue full)", refused_cell, false},
-    {"requests lost", lost_cell, false},
-    {"closed by load: idle / with a response", cut_cell, true},
-    {"idle connections evicted (event)", evicted_cell, false},
-    {"requests dropped with them", dropped_cell, false},
-    {"stops at AsyncRequestWorkerFactor", limited_cell, false},
-    {"idle ones closed with a child (event)", retired_cell, false},
-    {"connections held, mean / p99.9 / most", held_cell, false},
-    {"busy with requests, the same", busy_cell, false},
-    {"free workers, least", free_cell, false},
-    {"children, mean / most", children_cell, false},
-    {"children started / ended", started_cell, false},
-    {"memory, mean / most", memory_cell, false},
-    {"CPU time of handshakes", cpu_cell, false},
+    {"MPM", mpm_cell, ALWAYS},
+    {"KeepAliveTimeout", timeout_cell, ALWAYS},
+    {"  by KAPolicy: static / dynamic", policy_cell, BY_POLICY},
+    {"  by load (KAPolicyAdaptive)", adaptive_cell, BY_POLICY},
+    {"requests served", requests_cell, ALWAYS},
+    {"connections accepted", connections_cell, ALWAYS},
+    {"requests on an open connection", reuse_cell, ALWAYS},
+    {"connections that wait for a worker", waited_cell, ALWAYS},
+    {"  wait, p99", wait_p99_cell, ALWAYS},
+    {"  wait, p99.9", wait_p999_cell, ALWAYS},
+    {"  wait, longest", wait_most_cell, ALWAYS},
+    {"  waiting at once, most", waiting_cell, ALWAYS},
+    {"attempts refused (queue full)", refused_cell, ALWAYS},
+    {"requests lost", lost_cell, ALWAYS},
+    {"closed by load: idle / with a response", cut_cell, BY_POLICY},
+    {"idle connections evicted (event)", evicted_cell, ALWAYS},
+    {"requests dropped with them", dropped_cell, ALWAYS},
+    {"stops at AsyncRequestWorkerFactor", limited_cell, ALWAYS},
+    {"idle ones closed with a child (event)", retired_cell, ALWAYS},
+    {"the restart: idle ones closed (event)", closed_cell, AT_RESTART},
+    {"  connections, 10s before / after it", wave_cell, AT_RESTART},
+    {"  of these that wait / longest", after_cell, AT_RESTART},
+    {"connections held, mean / p99.9 / most", held_cell, ALWAYS},
+    {"busy with requests, the same", busy_cell, ALWAYS},
+    {"free workers, least", free_cell, ALWAYS},
+    {"children, mean / most", children_cell, ALWAYS},
+    {"children started / ended", started_cell, ALWAYS},
+    {"memory, mean / most", memory_cell, ALWAYS},
+    {"CPU time of handshakes", cpu_cell, ALWAYS},
 };
 
 static bool has_policy(const ka_sim_view *view)
@@ -179,6 +193,12 @@ static bool has_policy(const ka_sim_view *view)
         }
     }
     return false;
+}
+
+static bool shown(const ka_sim_view *view, enum when when)
+{
+    return when == ALWAYS || (when == BY_POLICY && has_policy(view)) ||
+           (when == AT_RESTART && view->sides[0].config.restart_us >= 0);
 }
 
 static void print_rows(ka_page *page, const ka_sim_view *view)
@@ -195,7 +215,7 @@ static void print_rows(ka_page *page, const ka_sim_view *view)
     for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const char *cells[1 + KA_SIM_SIDES] = {rows[i].label};
 
-        if (rows[i].of_policy && !has_policy(view)) {
+        if (!shown(view, rows[i].when)) {
             continue;
         }
         for (k = 0; k < view->side_n; k++) {

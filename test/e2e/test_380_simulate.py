@@ -101,6 +101,23 @@ def test_the_block_of_advice_makes_nobody_wait(config, tmp_path):
                                                str(tmp_path / "httpd-mpm.conf")]
 
 
+def test_a_graceful_restart(config):
+    """R10: event closes what is idle, and those clients come back."""
+    path = config(ample("event", 60))
+    calm, restarted = (simulated(path, *more, *DEMO) for more in
+                       ((), ("--restart-at", "1h")))
+    assert calm["runs"][0]["restart"] is None
+    wave = restarted["runs"][0]["restart"]
+    assert wave["at_s"] == 3600 and wave["window_s"] == 10
+    assert restarted["runs"][0]["outcome"]["connections"] >= \
+        calm["runs"][0]["outcome"]["connections"]
+    assert restarted["runs"][0]["retired"] - calm["runs"][0]["retired"] == \
+        wave["idle_closed"]
+    text = cli.done("simulate", "--config", path, "--restart-at", "1h", *DEMO)
+    assert "the restart: idle ones closed (event)" in text
+    assert "the restart" not in cli.done("simulate", "--config", path, *DEMO)
+
+
 def test_memory_and_series(config):
     report = simulated(config(TIGHT), "--process-memory", "25M",
                        "--shared-memory", "10M", *DEMO)
@@ -222,10 +239,17 @@ def test_linger_holds_workers_longer(config):
     (2, ("--config", "x.conf", "--output", "conf", cli.DEMO), "--output conf"),
     (2, ("--config", "x.conf", "--seed", "-1", cli.DEMO), "--seed -1"),
     (2, ("--config", "x.conf", "--linger", "99", cli.DEMO), "--linger 99"),
+    (2, ("--config", "x.conf", "--restart-at", "-1", cli.DEMO), "--restart-at"),
     (1, ("--config", "/nonexistent/x.conf", cli.DEMO), "No such file"),
 ])
 def test_errors(status, args, said):
     assert said in cli.fails(status, "simulate", *args)
+
+
+def test_a_restart_after_the_end(config):
+    text = cli.fails(1, "simulate", "--config", config(TIGHT), "--restart-at",
+                     "99h", *DEMO)
+    assert "the traffic lasts 23.8h" in text
 
 
 def test_errors_of_files(config, tmp_path):

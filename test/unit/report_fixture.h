@@ -7,8 +7,6 @@
 #include "profile/sample.h"
 #include "report_fixture_traffic.h"
 
-#include <profile/sample.h>
-
 /* ---- source and server ------------------------------------------------------
  */
 

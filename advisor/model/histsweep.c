@@ -300,6 +300,17 @@ static double linger_at(const ka_hist_traffic *t, const sums *s,
     return lazy_us + fmax(0, t->linger_us + more * t->linger_us / closes);
 }
 
+/* Of held connections, what those who do not answer may make too many. */
+#define BOUND_SHARE 0.01
+
+static bool is_bound(const ka_hist_traffic *t, const sums *s,
+                     const sums *in_force, const ka_outcome *off)
+{
+    return t->lazy_us > 0 && t->linger_off_us > KA_LINGER_US &&
+           lazy_at(t, s, in_force, KA_TIMEOUT_OFF) >
+               BOUND_SHARE * off->held_mean * t->window_s * 1e6;
+}
+
 /* [M4] .. [M10] */
 static void evaluate(ka_outcome *out, const ka_hist_traffic *t, const sums *s,
                      double linger_us, int64_t timeout_us)
@@ -392,6 +403,8 @@ static apr_status_t evaluate_at(ka_outcome *out, const ka_hist_traffic *t,
     if (!(out->window_s > 0)) {
         return APR_SUCCESS;
     }
+    out->held_is_bound =
+        timeout_us < 0 && is_bound(t, &s, in_force, out);
     rv = ka_levels_held(&out->held, &t->open, expect_at(&levels, e, out, t),
                         present->held_mean, out->held_mean);
     return rv ? rv

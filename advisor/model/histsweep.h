@@ -24,7 +24,11 @@
  *   - those that clients left unanswered until they next looked: for a wait of
  *     length x that T cuts off that is min(c, x - T), c being how long httpd
  *     waits for the answer.  Over all waits x it adds up to H(T + c) - H(T),
- *     of which a share lambda, measured at T0, belongs to such clients.
+ *     of which a share lambda, measured at T0, belongs to such clients.  With
+ *     KeepAlive Off event has a long c: most who never come back will have
+ *     closed within it, but nothing tells how soon, so all are taken to stay:
+ *     held is a bound then (held_is_bound).  When they do come back, it is on
+ *     any of their connections, another one's x.
  */
 #ifndef KA_HISTSWEEP_H
 #define KA_HISTSWEEP_H

@@ -28,6 +28,8 @@ typedef struct ka_held {
 typedef struct ka_outcome {
     int64_t timeout_us;      /* or KA_TIMEOUT_OFF */
     bool measured;           /* T <= T0: all its gaps were seen (MODEL 6) */
+    bool held_is_bound;      /* held is an upper bound: how soon clients look
+                                at a close that they left is not known */
     uint64_t requests;       /* n */
     uint64_t connections;    /* [M4] N(T) */
     uint64_t timeout_closes; /* [M8] N_to(T) */

@@ -122,17 +122,22 @@ static inline ka_sample_side *ka_sample_block_side(const ka_sample *sample,
                                                    sample->side_bytes);
 }
 
+/** Whether a time lies in the block that was counted in last. */
+static inline bool ka_sample_is_at(const ka_sample *sample, int which,
+                                   int64_t at_us)
+{
+    return (uint64_t)at_us - (uint64_t)sample->places[which].from_us <
+           (uint64_t)sample->block_us;
+}
+
 /** The block of a time; valid until the next call. */
 static inline size_t ka_sample_block(ka_sample *sample, int which,
                                      int64_t at_us)
 {
-    ka_sample_place *place = &sample->places[which];
-
-    if ((uint64_t)at_us - (uint64_t)place->from_us >=
-        (uint64_t)sample->block_us) {
-        ka_sample_seek(sample, place, at_us);
+    if (!ka_sample_is_at(sample, which, at_us)) {
+        ka_sample_seek(sample, &sample->places[which], at_us);
     }
-    return place->block;
+    return sample->places[which].block;
 }
 
 /** The group of an address hash. */

@@ -183,7 +183,7 @@ void ka_shard_request(ka_shard *s, const ka_hit *hit)
     count_second(s, hit);
     ka_shard_place(s, ka_sample_group(hit->address), hit->begin_us);
     s->group[LOW]->requests++;
-    s->block[LOW]->requests++;
+    s->blocks[KA_SAMPLE_REQUESTS][LOW]->requests++;
     s->end_us = end_us > s->end_us ? end_us : s->end_us;
 }
 
@@ -275,22 +275,37 @@ void ka_shards_seconds_done(ka_shard *shards)
 
 /* ---- connections --------------------------------------------------------- */
 
+/* The high side lies behind the low one. */
+static ka_sample_side *side_after(const ka_shard *s, ka_sample_side *low)
+{
+    return (ka_sample_side *)(void *)((char *)low + s->sample->side_bytes);
+}
+
+/* Most come in the block of the one before, so that it is not looked for. */
+static ka_sample_side **blocks_at(ka_shard *s, int which, int64_t at_us)
+{
+    ka_sample_side **blocks = s->blocks[which];
+
+    if (!ka_sample_is_at(s->sample, which, at_us)) {
+        const size_t block = ka_sample_block(s->sample, which, at_us);
+
+        blocks[LOW] = ka_sample_block_side(s->sample, block, LOW);
+        blocks[HIGH] = side_after(s, blocks[LOW]);
+    }
+    return blocks;
+}
+
 void ka_shard_place(ka_shard *s, unsigned group, int64_t begin_us)
 {
-    const size_t block =
-        ka_sample_block(s->sample, KA_SAMPLE_REQUESTS, begin_us);
-    int side;
-
-    for (side = LOW; side < SIDES; side++) {
-        s->group[side] = ka_sample_group_side(s->sample, group, side);
-        s->block[side] = ka_sample_block_side(s->sample, block, side);
-    }
+    s->group[LOW] = ka_sample_group_side(s->sample, group, LOW);
+    s->group[HIGH] = side_after(s, s->group[LOW]);
+    blocks_at(s, KA_SAMPLE_REQUESTS, begin_us);
 }
 
 void ka_shard_open(ka_shard *s, int side, int64_t from_us)
 {
     s->group[side]->opens++;
-    s->block[side]->opens++;
+    s->blocks[KA_SAMPLE_REQUESTS][side]->opens++;
     ka_ring_open(s->ring, side, from_us, s->tally->timeout_n);
 }
 
@@ -298,7 +313,7 @@ void ka_shard_gap(ka_shard *s, int side, int64_t from_us, int64_t gap_us)
 {
     const size_t k = ka_timeline_class(s->timeline, gap_us);
     ka_sample_idle *group = &s->group[side]->idle[k];
-    ka_sample_idle *block = &s->block[side]->idle[k];
+    ka_sample_idle *block = &s->blocks[KA_SAMPLE_REQUESTS][side]->idle[k];
 
     group->gap_n++;
     block->gap_n++;
@@ -319,11 +334,10 @@ void ka_shard_tail(ka_shard *s, int side, unsigned group, int64_t end_us,
                    int64_t len_us, uint32_t requests)
 {
     const size_t k = ka_timeline_class(s->timeline, len_us);
-    const size_t block = ka_sample_block(s->sample, KA_SAMPLE_TAILS, end_us);
     ka_sample_idle *of_group =
         &ka_sample_group_side(s->sample, group, side)->idle[k];
     ka_sample_idle *of_block =
-        &ka_sample_block_side(s->sample, block, side)->idle[k];
+        &blocks_at(s, KA_SAMPLE_TAILS, end_us)[side]->idle[k];
 
     ka_ring_wait(s->ring, side, end_us, k);
     ka_ring_quit(s->ring, side, end_us + len_us, k);
@@ -342,7 +356,8 @@ void ka_shard_busy(ka_shard *s, int side, int64_t from_us, int64_t to_us)
     }
     if (to_us > from_us) {
         s->group[side]->busy_us += (uint64_t)(to_us - from_us);
-        s->block[side]->busy_us += (uint64_t)(to_us - from_us);
+        s->blocks[KA_SAMPLE_REQUESTS][side]->busy_us +=
+            (uint64_t)(to_us - from_us);
         ka_ring_busy(s->ring, side, from_us, to_us);
     }
 }

@@ -105,8 +105,9 @@ struct ka_shard {
     int64_t seconds_from, seconds_n;
     size_t columns, columns_room;
     ka_sample *sample; /* its own; the tally's in the end */
-    /* Where requests count now: */
-    ka_sample_side *group[SIDES], *block[SIDES];
+    /* Where requests count now, and tails: */
+    ka_sample_side *group[SIDES];
+    ka_sample_side *blocks[KA_SAMPLE_PLACES][SIDES];
     int64_t ends_us[SIDES];        /* of the last response */
     int64_t timeout_us; /* T0 */
     int64_t free_us;    /* connections_priv.h */

@@ -149,6 +149,9 @@ static json_t *timeout_json(const ka_report *report, size_t i)
                         fit ? ka_doc_whole(fit->memory_bytes) : json_null());
     json_object_set_new(object, "fits",
                         fit ? fits_json(fit->fits) : json_null());
+    if (a->held_is_bound) {
+        json_object_set_new(object, "held_is_upper_bound", json_true());
+    }
     json_object_set_new(object, "now", json_boolean(i == report->now));
     ka_doc_add_intervals(object, report, i);
     return object;

@@ -289,6 +289,19 @@ static void intervals_note(ka_page *page, const ka_report *report, bool verbose)
     }
 }
 
+static void bounds_note(ka_page *page, const ka_report *report)
+{
+    if (report->longer_unknown) {
+        note(page, "x: upper bounds of what is opened and held.");
+    }
+    if (report->timeout_n > 0 && report->low[0].held_is_bound) {
+        note(page, "Off: an upper bound of what is held: this MPM keeps a "
+                   "close that a client leaves unanswered for up to 30 s, "
+                   "and how soon those who do not come back look at it is "
+                   "not known.");
+    }
+}
+
 static void legend(ka_page *page, const ka_report *report, bool verbose,
                    const char *left_out)
 {
@@ -321,9 +334,7 @@ static void legend(ka_page *page, const ka_report *report, bool verbose,
         note(page, "low..high: the log does not tell connections apart.");
     }
     intervals_note(page, report, verbose);
-    if (report->longer_unknown) {
-        note(page, "x: upper bounds of what is opened and held.");
-    }
+    bounds_note(page, report);
     if (!ka_busy_known(report)) {
         note(page, "? busy: the log has no service times, so what is held "
                    "counts idle connections only.");

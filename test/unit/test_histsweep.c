@@ -390,6 +390,12 @@ static void test_histsweep_m6__unanswered_closes_last_as_waits_do(void **state)
     assert_near(o[2].held_mean, (8 + 6 * 2 + 6) / 100.0, 1e-3);
     assert_near(o[1].held_mean, (4 + 6 + (4 * 1 + 6 * 2) / 2.0) / 100, 1e-9);
     assert_near(o[0].held_mean, (4 * 2 + 6 * 10) / 2.0 / 100, 1e-9);
+    /* How many of the six stay for 10 s is not known: nobody came back. */
+    assert_true(o[0].held_is_bound);
+    assert_false(o[1].held_is_bound || o[3].held_is_bound);
+    traffic.linger_off_us = 2 * SEC;
+    ka_histsweep(o, timeouts, 1, &traffic);
+    assert_false(o[0].held_is_bound);
 }
 
 /* Requests that came at once are none's with KeepAlive Off, unless they are

@@ -192,6 +192,22 @@ static void test_json__without_intervals_they_are_null(void **state)
     json_decref(root);
 }
 
+static void test_json__says_where_held_is_a_bound(void **state)
+{
+    fixture *f = fixture_prefork(*state);
+    const json_t *timeouts;
+    json_t *root;
+
+    f->low[0].held_is_bound = true;
+    root = document(ka_render_json, f);
+    timeouts = at(root, "timeouts");
+    assert_true(json_is_true(json_object_get(json_array_get(timeouts, 0),
+                                             "held_is_upper_bound")));
+    assert_null(json_object_get(json_array_get(timeouts, 1),
+                                "held_is_upper_bound"));
+    json_decref(root);
+}
+
 static void test_json__brackets_are_objects_in_order(void **state)
 {
     json_t *root = document(ka_render_json, fixture_unknown_mpm(*state));
@@ -390,6 +406,7 @@ int main(void)
         unit_test(test_json__without_intervals_they_are_null),
         unit_test(test_json__has_every_key),
         unit_test(test_json__off_is_a_timeout_of_0_that_says_so),
+        unit_test(test_json__says_where_held_is_a_bound),
         unit_test(test_json__brackets_are_objects_in_order),
         unit_test(test_json__rule_on_both_sides_of_a_bracket),
         unit_test(test_json__unknown_is_null_never_0),

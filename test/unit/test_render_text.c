@@ -154,6 +154,17 @@ static void test_text__verbose_says_why_there_are_none(void **state)
                        "No intervals"));
 }
 
+static void test_text__says_where_off_is_a_bound(void **state)
+{
+    fixture *f = fixture_prefork(*state);
+
+    assert_null(strstr(fixture_render(ka_render_text, f, NULL),
+                       "Off: an upper bound"));
+    f->low[0].held_is_bound = true;
+    assert_non_null(strstr(fixture_render(ka_render_text, f, NULL),
+                           "Off: an upper bound"));
+}
+
 static void test_text__marks_what_is_not_finite(void **state)
 {
     fixture *f = fixture_prefork(*state);
@@ -283,6 +294,7 @@ int main(void)
         unit_test(test_text__is_ascii_without_color),
         unit_test(test_text__refused_proposes_nothing),
         unit_test(test_text__what_if_keeps_the_rows_that_matter),
+        unit_test(test_text__says_where_off_is_a_bound),
         unit_test(test_text__marks_what_is_not_finite),
         unit_test(test_text__without_service_times_busy_is_not_known),
         unit_test(test_text__a_large_group_shows_those_with_most_workers),

@@ -156,10 +156,13 @@ check-unit: $(UNIT_BIN)
 	xargs -n 1 -P $(JOBS:-j%=%) sh -c 'said=$$("$$0" 2>&1); failed=$$?; \
 	    printf "== %s\n%s\n" "$$0" "$$said"; exit $$((failed != 0))'
 
-# Two runs side by side: tests of a server wait most of the time, those of the
-# command compute.  With --last-failed a run may have nothing to do (status 5).
-E2E_SERVER  = $(sort $(wildcard test/e2e/test_[16]*.py))
-E2E_COMMAND = $(filter-out $(E2E_SERVER),$(sort $(wildcard test/e2e/test_*.py)))
+# Runs side by side: tests of a server wait most of the time, those of the
+# command compute, those with peers of their own (Prometheus, the demo) do both.
+# With --last-failed a run may have nothing to do (status 5).
+E2E_ALL     = $(sort $(wildcard test/e2e/test_*.py))
+E2E_server  = $(filter test/e2e/test_1% test/e2e/test_6%,$(E2E_ALL))
+E2E_peers   = $(filter test/e2e/test_36% test/e2e/test_39%,$(E2E_ALL))
+E2E_command = $(filter-out $(E2E_server) $(E2E_peers),$(E2E_ALL))
 
 check-e2e: all $(VISITORS)
 	@run() { \
@@ -168,13 +171,16 @@ check-e2e: all $(VISITORS)
 	        -o cache_dir=$(abspath $(BUILD))/pytest-$$name "$$@"; \
 	    status=$$?; [ $$status = 0 ] || [ $$status = 5 ]; \
 	}; \
-	run server $(E2E_SERVER) >$(BUILD)/e2e-server.log 2>&1 & server=$$!; \
+	run server $(E2E_server) >$(BUILD)/e2e-server.log 2>&1 & server=$$!; \
+	run peers $(E2E_peers) >$(BUILD)/e2e-peers.log 2>&1 & peers=$$!; \
 	failed=0; \
-	echo "== end-to-end tests of the command, and beside them of a server"; \
-	run command $(E2E_COMMAND) || failed=1; \
+	echo "== end-to-end tests: the command, and beside it the others"; \
+	run command $(E2E_command) || failed=1; \
+	wait $$peers || failed=1; \
 	wait $$server || failed=1; \
-	echo "== end-to-end tests of a server"; \
-	cat $(BUILD)/e2e-server.log; exit $$failed
+	for name in peers server; do \
+	    echo "== end-to-end tests: $$name"; cat $(BUILD)/e2e-$$name.log; \
+	done; exit $$failed
 
 check-asan: deps
 	@$(MAKE) --no-print-directory $(JOBS) BUILD=$(BUILD)/asan CFLAGS='-O1 -g1' \

@@ -12,6 +12,9 @@
 #define FREES_LEAST 1.0
 #define OPENS_SHARE 0.10
 
+/* A policy does nothing on HTTP/2, which histograms do not tell apart. */
+#define HTTP2_SHARE 0.20
+
 /* R3: below it the header says timeout=0. */
 #define SHORTEST_US INT64_C(1000000)
 
@@ -235,11 +238,21 @@ static bool can_tell(const choosing *c)
             return false;
         }
     }
-    return c->one > 0 && ka_part_last(c->report, c->report->timeout_us) > 0 &&
+    return c->one > 0 && ka_part_classes_told(c->report) &&
+           ka_part_last(c->report, c->report->timeout_us) > 0 &&
            (c->answer->choice.reason == KA_CHOICE_KNEE ||
             c->answer->choice.reason == KA_CHOICE_FIT ||
             c->answer->choice.reason == KA_CHOICE_PAGE_BURST ||
             c->answer->choice.reason == KA_CHOICE_KEEP);
+}
+
+/* Single requests know which of them are streams. */
+static bool is_blind(const choosing *c)
+{
+    const ka_profile *p = c->report->profile;
+
+    return c->estimated && (double)p->http2 >
+                               HTTP2_SHARE * (double)p->total.requests;
 }
 
 static const char *kind_text(const choosing *c, const pair *at, int cls)
@@ -300,7 +313,7 @@ void ka_policy_choose_classes(ka_policy_by_class *out, const ka_decision *d,
         .outcome = c.estimated ? c.report->low[c.one] : c.report->high[c.one],
         .fit = answer->fits[c.one]};
     if (at.at[KA_CLASS_STATIC] == at.at[KA_CLASS_DYNAMIC] ||
-        !pays(&by.one, &by.policy)) {
+        is_blind(&c) || !pays(&by.one, &by.policy)) {
         return;
     }
     for (i = 0; i < KA_CLASS_N; i++) {

@@ -152,6 +152,18 @@ static void refused(fixture *f)
     f->profile->total.requests = 99;
 }
 
+/* Prometheus: idle times of all alone. */
+static void untold(fixture *f)
+{
+    ka_hist_init(&f->profile->classes[KA_CLASS_STATIC].gap);
+    ka_hist_init(&f->profile->classes[KA_CLASS_DYNAMIC].gap);
+}
+
+static void streams(fixture *f)
+{
+    f->profile->http2 = 5000;
+}
+
 /* Half of them are followed after 0.1 s, half after 4 s, as static ones are:
  * both want the same. */
 static void alike(fixture *f)
@@ -163,7 +175,7 @@ static void alike(fixture *f)
 static void test_policies__r16_only_where_it_pays(void **state)
 {
     void (*const causes[])(fixture *f) = {on_event, few_dynamic, refused,
-                                          alike};
+                                          alike,    untold,      streams};
     size_t i;
 
     for (i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {

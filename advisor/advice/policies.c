@@ -34,8 +34,7 @@ static ka_sim_config config_of(const ka_mpm_answer *a, int64_t timeout_us)
     ka_sim_config c = ka_sim_defaults(a->mpm);
     ka_spawn_settings *s = &c.spawn;
 
-    s->start_servers =
-        block_value(a, KA_BLOCK_START_SERVERS, s->start_servers);
+    s->start_servers = block_value(a, KA_BLOCK_START_SERVERS, s->start_servers);
     s->min_spare = block_value(a, KA_BLOCK_MIN_SPARE, s->min_spare);
     s->max_spare = block_value(a, KA_BLOCK_MAX_SPARE, s->max_spare);
     s->threads_per_child =
@@ -52,9 +51,8 @@ static ka_sim_config config_of(const ka_mpm_answer *a, int64_t timeout_us)
 static const char *why_not_simulated(const ka_decision *d,
                                      const ka_mpm_answer *a)
 {
-    return !d->report->replay.simulate
-               ? "there are no single requests here"
-           : !a->block_known ? "the sizes of the MPM are not known"
+    return !d->report->replay.simulate ? "there are no single requests here"
+           : !a->block_known           ? "the sizes of the MPM are not known"
            : d->options->growth != 1
                ? "with --growth there are no single requests to play"
            : !ka_service_known(d->report->profile)
@@ -140,12 +138,11 @@ static void advise_proxy(ka_decision *d, const ka_mpm_answer *a)
     if (others.index >= a->choice.index) {
         return;
     }
-    *by = (ka_policy_by_proxy){
-        .proposed = true,
-        .proxy_us = r->high[a->choice.index].timeout_us,
-        .others_us = r->high[others.index].timeout_us,
-        .all = side_at(d, a, a->choice.index),
-        .none = side_at(d, a, others.index)};
+    *by = (ka_policy_by_proxy){.proposed = true,
+                               .proxy_us = r->high[a->choice.index].timeout_us,
+                               .others_us = r->high[others.index].timeout_us,
+                               .all = side_at(d, a, a->choice.index),
+                               .none = side_at(d, a, others.index)};
     by->because = apr_psprintf(
         p,
         "Only the proxy's own connections need %s (R1); by themselves others "
@@ -188,14 +185,15 @@ static const char *action(apr_pool_t *pool, int64_t us)
 static void add_class_lines(writer *w)
 {
     static const char *const served[KA_CLASS_N] = {
-        [KA_CLASS_STATIC] = "static,error", [KA_CLASS_DYNAMIC] = "dynamic,proxy"};
+        [KA_CLASS_STATIC] = "static,error",
+        [KA_CLASS_DYNAMIC] = "dynamic,proxy"};
     const ka_policy_by_class *by = &w->out->by_class;
     int i;
 
     for (i = 0; i < KA_CLASS_N && by->proposed; i++) {
-        add(w, apr_pstrcat(w->pool, "KAPolicy ",
-                           action(w->pool, by->after_us[i]), " served=",
-                           served[i], NULL));
+        add(w,
+            apr_pstrcat(w->pool, "KAPolicy ", action(w->pool, by->after_us[i]),
+                        " served=", served[i], NULL));
     }
 }
 
@@ -207,8 +205,8 @@ static void add_proxy_lines(writer *w)
         return;
     }
     if (!w->out->by_class.proposed) {
-        add(w, apr_pstrcat(w->pool, "KAPolicy ",
-                           action(w->pool, by->others_us), NULL));
+        add(w, apr_pstrcat(w->pool, "KAPolicy ", action(w->pool, by->others_us),
+                           NULL));
     }
     add(w, apr_pstrcat(w->pool, "KAPolicy ", action(w->pool, by->proxy_us),
                        " max=0 \"expr=%{CONN_REMOTE_ADDR} -ipmatch '" ADDRESSES

@@ -251,8 +251,8 @@ static bool is_blind(const choosing *c)
 {
     const ka_profile *p = c->report->profile;
 
-    return c->estimated && (double)p->http2 >
-                               HTTP2_SHARE * (double)p->total.requests;
+    return c->estimated &&
+           (double)p->http2 > HTTP2_SHARE * (double)p->total.requests;
 }
 
 static const char *kind_text(const choosing *c, const pair *at, int cls)
@@ -309,11 +309,11 @@ void ka_policy_choose_classes(ka_policy_by_class *out, const ka_decision *d,
     }
     at = fitting(&c, &wanted, &by.policy);
     by.estimated = c.estimated;
-    by.one = (ka_policy_side){
-        .outcome = c.estimated ? c.report->low[c.one] : c.report->high[c.one],
-        .fit = answer->fits[c.one]};
-    if (at.at[KA_CLASS_STATIC] == at.at[KA_CLASS_DYNAMIC] ||
-        is_blind(&c) || !pays(&by.one, &by.policy)) {
+    by.one = (ka_policy_side){.outcome = c.estimated ? c.report->low[c.one]
+                                                     : c.report->high[c.one],
+                              .fit = answer->fits[c.one]};
+    if (at.at[KA_CLASS_STATIC] == at.at[KA_CLASS_DYNAMIC] || is_blind(&c) ||
+        !pays(&by.one, &by.policy)) {
         return;
     }
     for (i = 0; i < KA_CLASS_N; i++) {

@@ -1,7 +1,8 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE.
  *
- * ka_policy_advice: what mod_kapolicy would do, beside what one KeepAliveTimeout
- * does, and the lines for it.  Part of ka_report; owned by its pool.
+ * ka_policy_advice: what mod_kapolicy would do, beside what one
+ * KeepAliveTimeout does, and the lines for it.  Part of ka_report; owned by its
+ * pool.
  */
 #ifndef KA_REPORT_POLICY_H
 #define KA_REPORT_POLICY_H
@@ -31,7 +32,7 @@ typedef struct ka_policy_side {
 
 /* By kind of content (R16): a timeout after each. */
 typedef struct ka_policy_by_class {
-    bool proposed;  /* else nothing below is set */
+    bool proposed;                /* else nothing below is set */
     int64_t after_us[KA_CLASS_N]; /* KA_TIMEOUT_OFF: close */
     bool estimated; /* not from single requests: peaks are those at timeouts
                        with such a mean */

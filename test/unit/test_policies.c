@@ -60,7 +60,8 @@ static const ka_policy_advice *advised(fixture *f, apr_pool_t *pool)
     return &advise(f, pool)->policy;
 }
 
-/* ---- R16 ------------------------------------------------------------------ */
+/* ---- R16 ------------------------------------------------------------------
+ */
 
 static void test_policies__r16_each_class_by_its_own_knee(void **state)
 {
@@ -174,8 +175,8 @@ static void alike(fixture *f)
 
 static void test_policies__r16_only_where_it_pays(void **state)
 {
-    void (*const causes[])(fixture *f) = {on_event, few_dynamic, refused,
-                                          alike,    untold,      streams};
+    void (*const causes[])(fixture * f) = {on_event, few_dynamic, refused,
+                                           alike,    untold,      streams};
     size_t i;
 
     for (i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {
@@ -201,7 +202,8 @@ static void test_policies__r16_is_told_among_the_rules(void **state)
     assert_has(r->findings[i].text, "see by policy");
 }
 
-/* ---- R7 ------------------------------------------------------------------- */
+/* ---- R7 -------------------------------------------------------------------
+ */
 
 static fixture *scarce(apr_pool_t *pool)
 {
@@ -247,7 +249,8 @@ static void test_policies__r7_is_played_against_the_block(void **state)
     assert_has(advised(f, POOL(state))->by_load.why_not, "--growth");
 }
 
-/* ---- R1 ------------------------------------------------------------------- */
+/* ---- R1 -------------------------------------------------------------------
+ */
 
 static void test_policies__r1_the_proxys_addresses_alone(void **state)
 {
@@ -270,7 +273,8 @@ static void test_policies__r1_the_proxys_addresses_alone(void **state)
                         "\"expr=%{CONN_REMOTE_ADDR} -ipmatch '10.0.0.0/8'\"");
 }
 
-/* ---- in force or not ------------------------------------------------------ */
+/* ---- in force or not ------------------------------------------------------
+ */
 
 #define LOADED                                                                 \
     "LoadModule mpm_prefork_module x.so\nLoadModule kapolicy_module y.so\n"

@@ -1,5 +1,6 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE.
- * The simulation under mod_kapolicy: timeouts by what was served, and by load. */
+ * The simulation under mod_kapolicy: timeouts by what was served, and by load.
+ */
 #include "sim_traces.h"
 
 #include "model/policy.h"
@@ -83,11 +84,10 @@ static crowd *come(size_t n, int64_t every_us, apr_pool_t *pool)
                                       .first = i,
                                       .n = 1,
                                       .tail_us = STAY_US};
-        c->requests[i] =
-            (ka_sim_request){.busy_us = SEC / 100, .requests = 1};
+        c->requests[i] = (ka_sim_request){.busy_us = SEC / 100, .requests = 1};
     }
-    c->traffic = (ka_sim_traffic){c->chains, n, c->requests, n, 0,
-                                  (int64_t)n * every_us};
+    c->traffic = (ka_sim_traffic){c->chains, n, c->requests,
+                                  n,         0, (int64_t)n * every_us};
     return c;
 }
 
@@ -104,8 +104,8 @@ static ka_sim_result run(const crowd *c, const ka_sim_config *config,
 static const ka_adaptive usual = {
     .min_us = SEC / 2, .max_us = 15 * SEC, .low = 50, .high = 90};
 
-static void test_sim_p1_p2__nobody_waits_where_a_fixed_timeout_makes_them(
-    void **state)
+static void
+test_sim_p1_p2__nobody_waits_where_a_fixed_timeout_makes_them(void **state)
 {
     static const ka_mpm mpms[] = {KA_MPM_PREFORK, KA_MPM_WORKER};
     size_t i;
@@ -179,8 +179,8 @@ static void test_sim_p2__the_oldest_wait_ends_first(void **state)
         c->chains[i].first = 2 * i;
         c->chains[i].n = 2;
         c->requests[2 * i] = (ka_sim_request){.busy_us = SEC, .requests = 1};
-        c->requests[2 * i + 1] = (ka_sim_request){
-            .busy_us = SEC, .requests = 1, .gap_us = 25 * SEC};
+        c->requests[2 * i + 1] =
+            (ka_sim_request){.busy_us = SEC, .requests = 1, .gap_us = 25 * SEC};
     }
     c->traffic.request_n = 6;
     c->traffic.end_us = 100 * SEC;

@@ -18,17 +18,16 @@ static read_side *read_policy(void **state, ka_mpm mpm, const char *text)
     hosttree *tree = *state;
     read_side *r = apr_pcalloc(tree->pool, sizeof(*r));
     ka_cfg_tree *cfg = hosttree_read(
-        tree, apr_pstrcat(tree->pool, "LoadModule kapolicy_module x.so\n",
-                          text, NULL));
+        tree, apr_pstrcat(tree->pool, "LoadModule kapolicy_module x.so\n", text,
+                          NULL));
     const ka_fact *on;
 
     r->side.mpm = mpm;
     ka_settings_read(&r->side.settings, cfg, mpm);
     on = &r->side.settings.facts[KA_SETTING_KEEP_ALIVE];
     r->side.config.timeout_us =
-        on->value
-            ? r->side.settings.facts[KA_SETTING_KEEP_ALIVE_TIMEOUT].value
-            : OFF;
+        on->value ? r->side.settings.facts[KA_SETTING_KEEP_ALIVE_TIMEOUT].value
+                  : OFF;
     r->remarks = apr_array_make(tree->pool, 4, sizeof(const char *));
     ka_simulate_policy(&r->side, r->remarks, cfg, tree->pool);
     return r;
@@ -62,8 +61,7 @@ static void test_simulate_policy__what_a_log_can_be_asked(void **state)
     size_t i;
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        const read_side *r =
-            read_policy(state, KA_MPM_PREFORK, cases[i].text);
+        const read_side *r = read_policy(state, KA_MPM_PREFORK, cases[i].text);
         const ka_policy *p = r->side.config.policy;
 
         assert_ptr_equal(p, &r->side.policy);
@@ -97,8 +95,7 @@ static void test_simulate_policy__what_it_cannot_is_said(void **state)
     size_t i;
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        const read_side *r =
-            read_policy(state, KA_MPM_PREFORK, cases[i].text);
+        const read_side *r = read_policy(state, KA_MPM_PREFORK, cases[i].text);
 
         assert_int_equal(r->remarks->nelts, 1);
         assert_has(remark_at(r, 0), cases[i].why);
@@ -121,8 +118,8 @@ static void test_simulate_policy__a_part_is_left_out(void **state)
 
 static void test_simulate_policy__by_load(void **state)
 {
-    const read_side *r = read_policy(state, KA_MPM_WORKER,
-                                     "KAPolicyAdaptive 500ms 15 40% 80");
+    const read_side *r =
+        read_policy(state, KA_MPM_WORKER, "KAPolicyAdaptive 500ms 15 40% 80");
     const ka_adaptive *a = r->side.config.adaptive;
 
     assert_int_equal(a->min_us, SEC / 2);

@@ -261,9 +261,9 @@ static const char *kind_text(const choosing *c, const pair *at, int cls)
     apr_pool_t *p = c->d->pool;
 
     return us == KA_TIMEOUT_OFF
-               ? apr_pstrcat(p, "closes after ", class_of(c, cls)->name,
+               ? apr_pstrcat(p, "close after ", class_of(c, cls)->name,
                              " requests", NULL)
-               : apr_pstrcat(p, "waits ", ka_words_timeout(p, us), " after ",
+               : apr_pstrcat(p, "wait ", ka_words_timeout(p, us), " after ",
                              class_of(c, cls)->name, " ones", NULL);
 }
 
@@ -275,9 +275,9 @@ static const char *because(const choosing *c, const pair *at,
 
     return apr_psprintf(
         p,
-        "A connection that %s and %s holds %s workers in the mean and %s at "
-        "p99.9, where one KeepAliveTimeout of %s holds %s and %s; %s "
-        "connections a second are opened instead of %s (R16).%s",
+        "Connections that %s and %s hold %s workers in the mean and %s at "
+        "p99.9, where under one KeepAliveTimeout of %s they hold %s and %s; %s "
+        "a second are opened instead of %s (R16).%s",
         kind_text(c, at, KA_CLASS_DYNAMIC), kind_text(c, at, KA_CLASS_STATIC),
         ka_words_number(p, policy->held_mean),
         ka_words_whole(p, policy->held.p999),

@@ -77,7 +77,7 @@ static void test_policies__r16_each_class_by_its_own_knee(void **state)
     assert_string_equal(p->lines[0],
                         "KAPolicy keep timeout=15 served=static,error");
     assert_string_equal(p->lines[1], "KAPolicy close served=dynamic,proxy");
-    assert_has(by->because, "closes after dynamic requests and waits 15s after "
+    assert_has(by->because, "close after dynamic requests and wait 15s after "
                             "static ones");
     assert_has(by->because, "Without single requests");
     assert_false(p->by_load.proposed || p->by_proxy.proposed || p->active);

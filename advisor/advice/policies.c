@@ -8,6 +8,7 @@
 
 #include <ka_units.h>
 #include "../words.h"
+#include "simulated.h"
 
 /* mod_kapolicy's defaults. */
 #define LOW_PERCENT 50
@@ -21,68 +22,29 @@
 
 /* ---- by load ------------------------------------------------------------- */
 
-static uint32_t block_value(const ka_mpm_answer *a, ka_block_item item,
-                            uint32_t otherwise)
+static const char *why_not_played(const ka_decision *d, const ka_mpm_answer *a)
 {
-    int64_t value = a->block.value[item];
-
-    return value >= 0 && value < UINT32_MAX ? (uint32_t)value : otherwise;
-}
-
-static ka_sim_config config_of(const ka_mpm_answer *a, int64_t timeout_us)
-{
-    ka_sim_config c = ka_sim_defaults(a->mpm);
-    ka_spawn_settings *s = &c.spawn;
-
-    s->start_servers = block_value(a, KA_BLOCK_START_SERVERS, s->start_servers);
-    s->min_spare = block_value(a, KA_BLOCK_MIN_SPARE, s->min_spare);
-    s->max_spare = block_value(a, KA_BLOCK_MAX_SPARE, s->max_spare);
-    s->threads_per_child =
-        block_value(a, KA_BLOCK_THREADS_PER_CHILD, s->threads_per_child);
-    s->server_limit = block_value(a, KA_BLOCK_SERVER_LIMIT, s->server_limit);
-    s->max_request_workers =
-        block_value(a, KA_BLOCK_MAX_REQUEST_WORKERS, s->max_request_workers);
-    c.timeout_us = timeout_us;
-    c.max_requests = 0;
-    c.points = 1;
-    return c;
-}
-
-static const char *why_not_simulated(const ka_decision *d,
-                                     const ka_mpm_answer *a)
-{
-    return !d->report->replay.simulate ? "there are no single requests here"
-           : !a->block_known           ? "the sizes of the MPM are not known"
-           : d->options->growth != 1
-               ? "with --growth there are no single requests to play"
+    return !a->block_known ? "the sizes of the MPM are not known"
            : !ka_service_known(d->report->profile)
                ? "there are no service times (%D)"
                : NULL;
-}
-
-static bool play(ka_sim_result *out, const ka_decision *d,
-                 const ka_mpm_answer *a, int64_t timeout_us,
-                 const ka_adaptive *adaptive)
-{
-    const ka_replay_source *replay = &d->report->replay;
-    ka_sim_config config = config_of(a, timeout_us);
-
-    config.adaptive = adaptive;
-    return replay->simulate(out, replay->context, &config, d->pool);
 }
 
 static void predict_load(ka_policy_by_load *by, const ka_decision *d,
                          const ka_mpm_answer *a)
 {
     int64_t fixed_us = d->report->high[a->choice.index].timeout_us;
+    int64_t wanted_us = by->adaptive.max_us;
 
-    by->why_not = why_not_simulated(d, a);
+    by->why_not = why_not_played(d, a);
     if (!by->why_not &&
-        (!play(&by->fixed, d, a, fixed_us, NULL) ||
-         !play(&by->wanted, d, a, by->adaptive.max_us, NULL) ||
-         !play(&by->by_load, d, a, by->adaptive.max_us, &by->adaptive))) {
-        by->why_not = "there are no single requests here";
+        (!ka_simulate_otherwise(&by->fixed, d, a, fixed_us, NULL) ||
+         !ka_simulate_otherwise(&by->wanted, d, a, wanted_us, NULL) ||
+         !ka_simulate_otherwise(&by->by_load, d, a, wanted_us,
+                                &by->adaptive))) {
+        by->why_not = "there is no traffic to play here";
     }
+    by->traffic = a->simulated.known ? a->simulated.stretch.how : NULL;
 }
 
 static void advise_load(ka_decision *d, const ka_mpm_answer *a)

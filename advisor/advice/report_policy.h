@@ -19,8 +19,6 @@
 typedef struct ka_replay_source {
     /* @return false: there are none, or no memory */
     bool (*policy)(ka_outcome *out, void *context, const ka_policy *policy);
-    bool (*simulate)(ka_sim_result *out, void *context,
-                     const ka_sim_config *config, apr_pool_t *pool);
     void *context;
 } ka_replay_source;
 
@@ -47,8 +45,10 @@ typedef struct ka_policy_by_load {
     ka_adaptive adaptive;
     const char *because;
     const char *why_not; /* not predicted, a clause; NULL: it is */
-    /* Played against the proposed block: the longest timeout that fits, the
-     * one that is wanted, and KAPolicyAdaptive between them. */
+    /* Played against the proposed block, under its busiest stretch of traffic:
+     * the longest timeout that fits, the one that is wanted, and
+     * KAPolicyAdaptive between them. */
+    const char *traffic; /* where that is from, a clause */
     ka_sim_result fixed, wanted, by_load;
 } ka_policy_by_load;
 

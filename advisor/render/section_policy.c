@@ -146,6 +146,13 @@ static void by_load(ka_page *page, const ka_policy_by_load *by)
                           ka_words_timeout(p, by->adaptive.min_us)),
              &by->by_load);
     ka_table_print(&table, page, 2);
+    if (by->traffic) {
+        ka_page_paragraph(page, KA_STYLE_PLAIN, "  ", "  ",
+                          apr_pstrcat(p,
+                                      "Played with the proposed block: the "
+                                      "busiest stretch of the traffic, ",
+                                      by->traffic, ".", NULL));
+    }
 }
 
 /* ---- all of it ----------------------------------------------------------- */

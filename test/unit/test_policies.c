@@ -7,9 +7,7 @@
 typedef struct replayed {
     double held_of_second; /* workers for each second of the static timeout */
     ka_policy asked;       /* last */
-    size_t asked_n, played_n;
-    ka_sim_config played[3];
-    int64_t wait_p99_us[3];
+    size_t asked_n;
 } replayed;
 
 static bool replay_policy(ka_outcome *out, void *context,
@@ -30,23 +28,12 @@ static bool replay_policy(ka_outcome *out, void *context,
     return true;
 }
 
-static bool replay_config(ka_sim_result *out, void *context,
-                          const ka_sim_config *config, apr_pool_t *pool)
-{
-    replayed *r = context;
-
-    (void)pool;
-    *out = (ka_sim_result){.wait_p99_us = r->wait_p99_us[r->played_n]};
-    r->played[r->played_n++] = *config;
-    return true;
-}
-
 static replayed *set_replay(fixture *f, double held_of_second, apr_pool_t *pool)
 {
     replayed *r = apr_pcalloc(pool, sizeof(*r));
 
     r->held_of_second = held_of_second;
-    f->report.replay = (ka_replay_source){replay_policy, replay_config, r};
+    f->report.replay = (ka_replay_source){replay_policy, r};
     return r;
 }
 
@@ -205,6 +192,45 @@ static void test_policies__r16_is_told_among_the_rules(void **state)
 /* ---- R7 -------------------------------------------------------------------
  */
 
+#define CLIENTS 3000
+
+/* Clients that come, each asks once, and stay. */
+typedef struct crowd {
+    ka_sim_chain chains[CLIENTS];
+    ka_sim_request request;
+    ka_sim_traffic traffic;
+    ka_stretch stretch;
+} crowd;
+
+static bool stretch_of(ka_stretch *out, void *context, double growth,
+                       apr_pool_t *pool)
+{
+    (void)growth;
+    (void)pool;
+    *out = ((crowd *)context)->stretch;
+    return true;
+}
+
+static void set_crowd(fixture *f, int64_t every_us, apr_pool_t *pool)
+{
+    crowd *c = apr_pcalloc(pool, sizeof(*c));
+    size_t i;
+
+    for (i = 0; i < CLIENTS; i++) {
+        c->chains[i] = (ka_sim_chain){
+            .start_us = (int64_t)i * every_us, .n = 1, .tail_us = 600 * S};
+    }
+    c->request = (ka_sim_request){.busy_us = 10000, .requests = 1};
+    c->traffic = (ka_sim_traffic){.chains = c->chains,
+                                  .chain_n = CLIENTS,
+                                  .requests = &c->request,
+                                  .request_n = 1,
+                                  .end_us = CLIENTS * every_us};
+    c->stretch = (ka_stretch){
+        .traffic = &c->traffic, .requests = CLIENTS, .how = "made for a test"};
+    f->report.stretch = (ka_stretch_source){stretch_of, c};
+}
+
 static fixture *scarce(apr_pool_t *pool)
 {
     fixture *f = make_parts(pool);
@@ -221,32 +247,34 @@ static void test_policies__r7_by_load_where_less_fits(void **state)
     assert_true(p->by_load.proposed);
     assert_int_equal(p->line_n, 1);
     assert_string_equal(p->lines[0], "KAPolicyAdaptive 1 15 50% 90%");
-    assert_has(p->by_load.why_not, "no single requests");
+    assert_has(p->by_load.why_not, "no traffic to play");
     p = advised(make_parts(POOL(state)), POOL(state));
     assert_false(p->by_load.proposed); /* 15 s fits */
 }
 
+/* 30 workers, five clients a second: 1 s holds 5, 15 s would hold 75. */
 static void test_policies__r7_is_played_against_the_block(void **state)
 {
     fixture *f = scarce(POOL(state));
-    replayed *r = set_replay(f, 0, POOL(state));
-    const ka_policy_by_load *by = &advised(f, POOL(state))->by_load;
-    size_t i;
+    const ka_policy_by_load *by;
 
+    set_crowd(f, S / 5, POOL(state));
+    by = &advised(f, POOL(state))->by_load;
     assert_null(by->why_not);
-    assert_int_equal(r->played_n, 3);
-    for (i = 0; i < 3; i++) {
-        assert_int_equal(r->played[i].spawn.max_request_workers, 30);
-        assert_int_equal(r->played[i].adaptive != NULL, i == 2);
-    }
-    assert_int_equal(r->played[0].timeout_us, S);
-    assert_int_equal(r->played[1].timeout_us, 15 * S);
-    assert_int_equal(r->played[2].adaptive->min_us, S);
-    assert_int_equal(r->played[2].adaptive->max_us, 15 * S);
+    assert_string_equal(by->traffic, "made for a test");
+    assert_int_equal(by->fixed.outcome.timeout_us, S);
+    assert_near(by->fixed.outcome.held_mean, 5.05, 0.1);
+    assert_int_equal(by->fixed.wait_p99_us, 0);
+    assert_true(by->wanted.wait_p99_us > 10 * S);
+    assert_near(by->wanted.outcome.held.peak, 30, 0);
+    assert_int_equal(by->by_load.outcome.timeout_us, 15 * S);
+    assert_int_equal(by->by_load.wait_p99_us, 0);
+    assert_true(by->by_load.outcome.held_mean > 15);
+    assert_true(by->by_load.cut_waits > 1000);
     f = scarce(POOL(state));
-    set_replay(f, 0, POOL(state));
-    f->options.growth = 2;
-    assert_has(advised(f, POOL(state))->by_load.why_not, "--growth");
+    set_crowd(f, S / 5, POOL(state));
+    f->profile->with_service = 0;
+    assert_has(advised(f, POOL(state))->by_load.why_not, "service times");
 }
 
 /* ---- R1 -------------------------------------------------------------------
@@ -306,18 +334,20 @@ static void test_policies__in_force_where_httpd_has_the_module(void **state)
     }
 }
 
-/* By load only where nobody waits longer for it than where it fits. */
+/* By load only where it was played, and nobody waits longer for it than where
+ * it fits. */
 static void test_policies__by_load_in_force_where_nobody_waits(void **state)
 {
     size_t i;
 
     for (i = 0; i < 2; i++) {
         fixture *f = scarce(POOL(state));
-        replayed *r = set_replay(f, 0, POOL(state));
 
         set_site(f, TREE(state), LOADED);
-        r->wait_p99_us[2] = i ? S : 0;
-        assert_int_equal(advised(f, POOL(state))->active, i == 0);
+        if (i) {
+            set_crowd(f, S / 5, POOL(state));
+        }
+        assert_int_equal(advised(f, POOL(state))->active, i);
     }
 }
 

@@ -3,7 +3,7 @@
  * proxy (R1). */
 #include "policies.h"
 
-#include <math.h>
+#include <string.h>
 #include <apr_strings.h>
 
 #include <ka_units.h>
@@ -123,7 +123,7 @@ typedef struct writer {
     apr_pool_t *pool;
 } writer;
 
-#define LINES_MAX 5
+#define LINES_MAX 16
 
 static void add(writer *w, const char *line)
 {
@@ -207,6 +207,57 @@ static const char *present_rule(const ka_site *site)
     return NULL;
 }
 
+/* One of the lines above, put into force earlier. */
+static bool is_ours(const ka_cfg_node *node)
+{
+    return node->parent == KA_CFG_TOP &&
+           (ka_cfg_is(node, "KAPolicyAdaptive") ||
+            (ka_cfg_is(node, "KAPolicy") &&
+             (strstr(node->args, "served=static,error") ||
+              strstr(node->args, "served=dynamic,proxy"))));
+}
+
+static bool is_policy_of(const ka_cfg_node *node, const char *file)
+{
+    return node->parent == KA_CFG_TOP && !strcmp(node->file, file) &&
+           (ka_cfg_is(node, "KAPolicy") || ka_cfg_is(node, "KAPolicyAdaptive"));
+}
+
+/* The file with our lines, which may be the one that is written anew: without
+ * them it would take them away.  @return false: there is none */
+static bool keep_present(ka_decision *d)
+{
+    ka_policy_advice *out = &d->report->policy;
+    const ka_site *site = d->report->site;
+    const ka_cfg_tree *tree = site ? site->httpd->tree : NULL;
+    const ka_cfg_node *first = NULL;
+    writer w = {.out = out, .pool = d->pool};
+    int i, n = tree ? tree->nodes->nelts : 0;
+
+    for (i = 0; i < n && !first; i++) {
+        first =
+            is_ours(ka_cfg_node_at(tree, i)) ? ka_cfg_node_at(tree, i) : NULL;
+    }
+    for (i = 0; first && i < n && out->line_n < LINES_MAX; i++) {
+        const ka_cfg_node *node = ka_cfg_node_at(tree, i);
+
+        if (is_policy_of(node, first->file)) {
+            add(&w, apr_pstrcat(d->pool, node->name, " ", node->args, NULL));
+        }
+    }
+    if (!first) {
+        return false;
+    }
+    out->active = out->kept = true;
+    out->to_use =
+        apr_psprintf(d->pool,
+                     "These are in force already (%s) and stay: this traffic, "
+                     "recorded under "
+                     "them, does not tell what one KeepAliveTimeout would do.",
+                     ka_cfg_origin(tree, first));
+    return true;
+}
+
 /* Waits no longer than what fits would make them. */
 static bool load_is_safe(const ka_policy_by_load *by)
 {
@@ -259,10 +310,13 @@ void ka_advise_policy(ka_decision *d)
         !r->answers[0].supply.holds_idle) {
         return;
     }
+    r->policy.lines = apr_palloc(d->pool, LINES_MAX * sizeof(char *));
+    if (keep_present(d)) {
+        return;
+    }
     ka_policy_choose_classes(&r->policy.by_class, d, &r->answers[0]);
     advise_load(d, &r->answers[0]);
     advise_proxy(d, &r->answers[0]);
-    r->policy.lines = apr_palloc(d->pool, LINES_MAX * sizeof(char *));
     add_class_lines(&w);
     add_proxy_lines(&w);
     add_load_line(&w);

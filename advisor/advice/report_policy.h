@@ -71,6 +71,9 @@ typedef struct ka_policy_advice {
     bool active;        /* httpd has the module, and no rules of its own: the
                            lines can be in force with the rest */
     bool not_event;     /* the MPM is not known, and event may refuse them */
+    bool kept;          /* they are in force already, as kaadvisor wrote them:
+                           nothing is proposed, since this traffic does not tell
+                           what one timeout would do */
     const char *to_use; /* what stands between the lines and their use, a
                            sentence */
 } ka_policy_advice;

@@ -176,6 +176,7 @@ void ka_section_policy(ka_page *page, const ka_report *report)
         ka_page_line(page, KA_STYLE_PLAIN,
                      apr_pstrcat(page->pool, "      ", policy->lines[i], NULL));
     }
-    say(page, policy->active ? "--output conf has them, in force."
-                             : "--output conf has them, as comments.");
+    say(page, policy->kept     ? policy->to_use
+              : policy->active ? "--output conf has them, in force."
+                               : "--output conf has them, as comments.");
 }

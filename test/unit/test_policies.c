@@ -334,6 +334,30 @@ static void test_policies__in_force_where_httpd_has_the_module(void **state)
     }
 }
 
+/* What was put into force from a file of ours is in the next one, too. */
+static void test_policies__what_is_in_force_stays(void **state)
+{
+    fixture *f = make_parts(POOL(state));
+    const ka_policy_advice *p;
+
+    set_site(f, TREE(state),
+             LOADED "KAPolicy keep timeout=7 served=static,error\n"
+                    "KAPolicy close served=dynamic,proxy\n"
+                    "KAPolicy keep timeout=65 \"expr=-R '192.0.2.0/24'\"\n"
+                    "KAPolicyAdaptive 1 9 40% 80%\n"
+                    "<Location \"/a\">\nKAPolicy close\n</Location>\n");
+    p = advised(f, POOL(state));
+    assert_true(p->kept && p->active);
+    assert_int_equal(p->line_n, 4);
+    assert_string_equal(p->lines[0],
+                        "KAPolicy keep timeout=7 served=static,error");
+    assert_string_equal(p->lines[2],
+                        "KAPolicy keep timeout=65 \"expr=-R '192.0.2.0/24'\"");
+    assert_string_equal(p->lines[3], "KAPolicyAdaptive 1 9 40% 80%");
+    assert_has(p->to_use, "in force already (/etc/httpd/test.conf:3)");
+    assert_false(p->by_class.proposed || p->by_load.proposed);
+}
+
 /* By load only where it was played, and nobody waits longer for it than where
  * it fits. */
 static void test_policies__by_load_in_force_where_nobody_waits(void **state)
@@ -373,6 +397,7 @@ int main(void)
         hosttree_test(test_policies__r7_is_played_against_the_block),
         hosttree_test(test_policies__r1_the_proxys_addresses_alone),
         hosttree_test(test_policies__in_force_where_httpd_has_the_module),
+        hosttree_test(test_policies__what_is_in_force_stays),
         hosttree_test(test_policies__by_load_in_force_where_nobody_waits),
         hosttree_test(test_policies__an_unknown_mpm_may_be_event)};
 

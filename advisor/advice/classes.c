@@ -115,7 +115,8 @@ static void fill_idle(ka_class_advice *out, const ka_decision *d, ka_class cls,
     ka_part part = ka_part_at(r, t, index);
     size_t knee;
 
-    out->idle_known = t->requests > 0 && last > 0;
+    out->idle_known =
+        t->requests > 0 && last > 0 && ka_part_classes_told(r);
     if (!out->idle_known) {
         return;
     }

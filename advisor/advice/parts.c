@@ -56,6 +56,18 @@ ka_part ka_part_at(const ka_report *report, const ka_traffic *part,
     return out;
 }
 
+bool ka_part_classes_told(const ka_report *report)
+{
+    const ka_profile *p = report->profile;
+    uint64_t told = 0;
+    int i;
+
+    for (i = 0; i < KA_CLASS_N; i++) {
+        told += gaps_of(&p->classes[i]);
+    }
+    return told > 0 || gaps_of(&p->total) == 0;
+}
+
 size_t ka_part_last(const ka_report *report, int64_t limit_us)
 {
     int64_t known_us =

@@ -33,6 +33,9 @@ typedef struct ka_part {
 ka_part ka_part_at(const ka_report *report, const ka_traffic *part,
                    size_t index);
 
+/** Whether idle times are told by class: Prometheus has them for all alone. */
+bool ka_part_classes_told(const ka_report *report);
+
 /** The last timeout of the report up to which the part's gaps are known: T0,
  * or T_cap where longer ones are known.
  * @param limit_us  the part's own T0; < 0: Off */

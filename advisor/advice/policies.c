@@ -3,11 +3,12 @@
  * proxy (R1). */
 #include "policies.h"
 
-#include <math.h>
+#include <string.h>
 #include <apr_strings.h>
 
 #include <ka_units.h>
 #include "../words.h"
+#include "simulated.h"
 
 /* mod_kapolicy's defaults. */
 #define LOW_PERCENT 50
@@ -21,70 +22,29 @@
 
 /* ---- by load ------------------------------------------------------------- */
 
-static uint32_t block_value(const ka_mpm_answer *a, ka_block_item item,
-                            uint32_t otherwise)
+static const char *why_not_played(const ka_decision *d, const ka_mpm_answer *a)
 {
-    int64_t value = a->block.value[item];
-
-    return value >= 0 && value < UINT32_MAX ? (uint32_t)value : otherwise;
-}
-
-static ka_sim_config config_of(const ka_mpm_answer *a, int64_t timeout_us)
-{
-    ka_sim_config c = ka_sim_defaults(a->mpm);
-    ka_spawn_settings *s = &c.spawn;
-
-    s->start_servers =
-        block_value(a, KA_BLOCK_START_SERVERS, s->start_servers);
-    s->min_spare = block_value(a, KA_BLOCK_MIN_SPARE, s->min_spare);
-    s->max_spare = block_value(a, KA_BLOCK_MAX_SPARE, s->max_spare);
-    s->threads_per_child =
-        block_value(a, KA_BLOCK_THREADS_PER_CHILD, s->threads_per_child);
-    s->server_limit = block_value(a, KA_BLOCK_SERVER_LIMIT, s->server_limit);
-    s->max_request_workers =
-        block_value(a, KA_BLOCK_MAX_REQUEST_WORKERS, s->max_request_workers);
-    c.timeout_us = timeout_us;
-    c.max_requests = 0;
-    c.points = 1;
-    return c;
-}
-
-static const char *why_not_simulated(const ka_decision *d,
-                                     const ka_mpm_answer *a)
-{
-    return !d->report->replay.simulate
-               ? "there are no single requests here"
-           : !a->block_known ? "the sizes of the MPM are not known"
-           : d->options->growth != 1
-               ? "with --growth there are no single requests to play"
+    return !a->block_known ? "the sizes of the MPM are not known"
            : !ka_service_known(d->report->profile)
                ? "there are no service times (%D)"
                : NULL;
-}
-
-static bool play(ka_sim_result *out, const ka_decision *d,
-                 const ka_mpm_answer *a, int64_t timeout_us,
-                 const ka_adaptive *adaptive)
-{
-    const ka_replay_source *replay = &d->report->replay;
-    ka_sim_config config = config_of(a, timeout_us);
-
-    config.adaptive = adaptive;
-    return replay->simulate(out, replay->context, &config, d->pool);
 }
 
 static void predict_load(ka_policy_by_load *by, const ka_decision *d,
                          const ka_mpm_answer *a)
 {
     int64_t fixed_us = d->report->high[a->choice.index].timeout_us;
+    int64_t wanted_us = by->adaptive.max_us;
 
-    by->why_not = why_not_simulated(d, a);
+    by->why_not = why_not_played(d, a);
     if (!by->why_not &&
-        (!play(&by->fixed, d, a, fixed_us, NULL) ||
-         !play(&by->wanted, d, a, by->adaptive.max_us, NULL) ||
-         !play(&by->by_load, d, a, by->adaptive.max_us, &by->adaptive))) {
-        by->why_not = "there are no single requests here";
+        (!ka_simulate_otherwise(&by->fixed, d, a, fixed_us, NULL) ||
+         !ka_simulate_otherwise(&by->wanted, d, a, wanted_us, NULL) ||
+         !ka_simulate_otherwise(&by->by_load, d, a, wanted_us,
+                                &by->adaptive))) {
+        by->why_not = "there is no traffic to play here";
     }
+    by->traffic = a->simulated.known ? a->simulated.stretch.how : NULL;
 }
 
 static void advise_load(ka_decision *d, const ka_mpm_answer *a)
@@ -140,12 +100,11 @@ static void advise_proxy(ka_decision *d, const ka_mpm_answer *a)
     if (others.index >= a->choice.index) {
         return;
     }
-    *by = (ka_policy_by_proxy){
-        .proposed = true,
-        .proxy_us = r->high[a->choice.index].timeout_us,
-        .others_us = r->high[others.index].timeout_us,
-        .all = side_at(d, a, a->choice.index),
-        .none = side_at(d, a, others.index)};
+    *by = (ka_policy_by_proxy){.proposed = true,
+                               .proxy_us = r->high[a->choice.index].timeout_us,
+                               .others_us = r->high[others.index].timeout_us,
+                               .all = side_at(d, a, a->choice.index),
+                               .none = side_at(d, a, others.index)};
     by->because = apr_psprintf(
         p,
         "Only the proxy's own connections need %s (R1); by themselves others "
@@ -164,7 +123,7 @@ typedef struct writer {
     apr_pool_t *pool;
 } writer;
 
-#define LINES_MAX 5
+#define LINES_MAX 16
 
 static void add(writer *w, const char *line)
 {
@@ -188,14 +147,15 @@ static const char *action(apr_pool_t *pool, int64_t us)
 static void add_class_lines(writer *w)
 {
     static const char *const served[KA_CLASS_N] = {
-        [KA_CLASS_STATIC] = "static,error", [KA_CLASS_DYNAMIC] = "dynamic,proxy"};
+        [KA_CLASS_STATIC] = "static,error",
+        [KA_CLASS_DYNAMIC] = "dynamic,proxy"};
     const ka_policy_by_class *by = &w->out->by_class;
     int i;
 
     for (i = 0; i < KA_CLASS_N && by->proposed; i++) {
-        add(w, apr_pstrcat(w->pool, "KAPolicy ",
-                           action(w->pool, by->after_us[i]), " served=",
-                           served[i], NULL));
+        add(w,
+            apr_pstrcat(w->pool, "KAPolicy ", action(w->pool, by->after_us[i]),
+                        " served=", served[i], NULL));
     }
 }
 
@@ -207,8 +167,8 @@ static void add_proxy_lines(writer *w)
         return;
     }
     if (!w->out->by_class.proposed) {
-        add(w, apr_pstrcat(w->pool, "KAPolicy ",
-                           action(w->pool, by->others_us), NULL));
+        add(w, apr_pstrcat(w->pool, "KAPolicy ", action(w->pool, by->others_us),
+                           NULL));
     }
     add(w, apr_pstrcat(w->pool, "KAPolicy ", action(w->pool, by->proxy_us),
                        " max=0 \"expr=%{CONN_REMOTE_ADDR} -ipmatch '" ADDRESSES
@@ -245,6 +205,57 @@ static const char *present_rule(const ka_site *site)
         }
     }
     return NULL;
+}
+
+/* One of the lines above, put into force earlier. */
+static bool is_ours(const ka_cfg_node *node)
+{
+    return node->parent == KA_CFG_TOP &&
+           (ka_cfg_is(node, "KAPolicyAdaptive") ||
+            (ka_cfg_is(node, "KAPolicy") &&
+             (strstr(node->args, "served=static,error") ||
+              strstr(node->args, "served=dynamic,proxy"))));
+}
+
+static bool is_policy_of(const ka_cfg_node *node, const char *file)
+{
+    return node->parent == KA_CFG_TOP && !strcmp(node->file, file) &&
+           (ka_cfg_is(node, "KAPolicy") || ka_cfg_is(node, "KAPolicyAdaptive"));
+}
+
+/* The file with our lines, which may be the one that is written anew: without
+ * them it would take them away.  @return false: there is none */
+static bool keep_present(ka_decision *d)
+{
+    ka_policy_advice *out = &d->report->policy;
+    const ka_site *site = d->report->site;
+    const ka_cfg_tree *tree = site ? site->httpd->tree : NULL;
+    const ka_cfg_node *first = NULL;
+    writer w = {.out = out, .pool = d->pool};
+    int i, n = tree ? tree->nodes->nelts : 0;
+
+    for (i = 0; i < n && !first; i++) {
+        first =
+            is_ours(ka_cfg_node_at(tree, i)) ? ka_cfg_node_at(tree, i) : NULL;
+    }
+    for (i = 0; first && i < n && out->line_n < LINES_MAX; i++) {
+        const ka_cfg_node *node = ka_cfg_node_at(tree, i);
+
+        if (is_policy_of(node, first->file)) {
+            add(&w, apr_pstrcat(d->pool, node->name, " ", node->args, NULL));
+        }
+    }
+    if (!first) {
+        return false;
+    }
+    out->active = out->kept = true;
+    out->to_use =
+        apr_psprintf(d->pool,
+                     "These are in force already (%s) and stay: this traffic, "
+                     "recorded under "
+                     "them, does not tell what one KeepAliveTimeout would do.",
+                     ka_cfg_origin(tree, first));
+    return true;
 }
 
 /* Waits no longer than what fits would make them. */
@@ -299,10 +310,13 @@ void ka_advise_policy(ka_decision *d)
         !r->answers[0].supply.holds_idle) {
         return;
     }
+    r->policy.lines = apr_palloc(d->pool, LINES_MAX * sizeof(char *));
+    if (keep_present(d)) {
+        return;
+    }
     ka_policy_choose_classes(&r->policy.by_class, d, &r->answers[0]);
     advise_load(d, &r->answers[0]);
     advise_proxy(d, &r->answers[0]);
-    r->policy.lines = apr_palloc(d->pool, LINES_MAX * sizeof(char *));
     add_class_lines(&w);
     add_proxy_lines(&w);
     add_load_line(&w);

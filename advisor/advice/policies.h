@@ -14,8 +14,8 @@
  * not fit, they are shortened in turn, always the one that frees most for what
  * it opens, until it does.
  *
- * It is proposed where it frees a tenth of the workers held in the mean, and one
- * at least, for a tenth more of the connections opened at most; or opens a
+ * It is proposed where it frees a tenth of the workers held in the mean, and
+ * one at least, for a tenth more of the connections opened at most; or opens a
  * tenth less for a tenth more of what is held.
  *
  * From single requests it is [M20]; else from the classes' histograms, with

@@ -12,6 +12,9 @@
 #define FREES_LEAST 1.0
 #define OPENS_SHARE 0.10
 
+/* A policy does nothing on HTTP/2, which histograms do not tell apart. */
+#define HTTP2_SHARE 0.20
+
 /* R3: below it the header says timeout=0. */
 #define SHORTEST_US INT64_C(1000000)
 
@@ -235,11 +238,21 @@ static bool can_tell(const choosing *c)
             return false;
         }
     }
-    return c->one > 0 && ka_part_last(c->report, c->report->timeout_us) > 0 &&
+    return c->one > 0 && ka_part_classes_told(c->report) &&
+           ka_part_last(c->report, c->report->timeout_us) > 0 &&
            (c->answer->choice.reason == KA_CHOICE_KNEE ||
             c->answer->choice.reason == KA_CHOICE_FIT ||
             c->answer->choice.reason == KA_CHOICE_PAGE_BURST ||
             c->answer->choice.reason == KA_CHOICE_KEEP);
+}
+
+/* Single requests know which of them are streams. */
+static bool is_blind(const choosing *c)
+{
+    const ka_profile *p = c->report->profile;
+
+    return c->estimated &&
+           (double)p->http2 > HTTP2_SHARE * (double)p->total.requests;
 }
 
 static const char *kind_text(const choosing *c, const pair *at, int cls)
@@ -248,9 +261,9 @@ static const char *kind_text(const choosing *c, const pair *at, int cls)
     apr_pool_t *p = c->d->pool;
 
     return us == KA_TIMEOUT_OFF
-               ? apr_pstrcat(p, "closes after ", class_of(c, cls)->name,
+               ? apr_pstrcat(p, "close after ", class_of(c, cls)->name,
                              " requests", NULL)
-               : apr_pstrcat(p, "waits ", ka_words_timeout(p, us), " after ",
+               : apr_pstrcat(p, "wait ", ka_words_timeout(p, us), " after ",
                              class_of(c, cls)->name, " ones", NULL);
 }
 
@@ -262,9 +275,9 @@ static const char *because(const choosing *c, const pair *at,
 
     return apr_psprintf(
         p,
-        "A connection that %s and %s holds %s workers in the mean and %s at "
-        "p99.9, where one KeepAliveTimeout of %s holds %s and %s; %s "
-        "connections a second are opened instead of %s (R16).%s",
+        "Connections that %s and %s hold %s workers in the mean and %s at "
+        "p99.9, where under one KeepAliveTimeout of %s they hold %s and %s; %s "
+        "a second are opened instead of %s (R16).%s",
         kind_text(c, at, KA_CLASS_DYNAMIC), kind_text(c, at, KA_CLASS_STATIC),
         ka_words_number(p, policy->held_mean),
         ka_words_whole(p, policy->held.p999),
@@ -296,10 +309,10 @@ void ka_policy_choose_classes(ka_policy_by_class *out, const ka_decision *d,
     }
     at = fitting(&c, &wanted, &by.policy);
     by.estimated = c.estimated;
-    by.one = (ka_policy_side){
-        .outcome = c.estimated ? c.report->low[c.one] : c.report->high[c.one],
-        .fit = answer->fits[c.one]};
-    if (at.at[KA_CLASS_STATIC] == at.at[KA_CLASS_DYNAMIC] ||
+    by.one = (ka_policy_side){.outcome = c.estimated ? c.report->low[c.one]
+                                                     : c.report->high[c.one],
+                              .fit = answer->fits[c.one]};
+    if (at.at[KA_CLASS_STATIC] == at.at[KA_CLASS_DYNAMIC] || is_blind(&c) ||
         !pays(&by.one, &by.policy)) {
         return;
     }

@@ -1,7 +1,8 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE.
  *
- * ka_policy_advice: what mod_kapolicy would do, beside what one KeepAliveTimeout
- * does, and the lines for it.  Part of ka_report; owned by its pool.
+ * ka_policy_advice: what mod_kapolicy would do, beside what one
+ * KeepAliveTimeout does, and the lines for it.  Part of ka_report; owned by its
+ * pool.
  */
 #ifndef KA_REPORT_POLICY_H
 #define KA_REPORT_POLICY_H
@@ -18,8 +19,6 @@
 typedef struct ka_replay_source {
     /* @return false: there are none, or no memory */
     bool (*policy)(ka_outcome *out, void *context, const ka_policy *policy);
-    bool (*simulate)(ka_sim_result *out, void *context,
-                     const ka_sim_config *config, apr_pool_t *pool);
     void *context;
 } ka_replay_source;
 
@@ -31,7 +30,7 @@ typedef struct ka_policy_side {
 
 /* By kind of content (R16): a timeout after each. */
 typedef struct ka_policy_by_class {
-    bool proposed;  /* else nothing below is set */
+    bool proposed;                /* else nothing below is set */
     int64_t after_us[KA_CLASS_N]; /* KA_TIMEOUT_OFF: close */
     bool estimated; /* not from single requests: peaks are those at timeouts
                        with such a mean */
@@ -46,8 +45,10 @@ typedef struct ka_policy_by_load {
     ka_adaptive adaptive;
     const char *because;
     const char *why_not; /* not predicted, a clause; NULL: it is */
-    /* Played against the proposed block: the longest timeout that fits, the
-     * one that is wanted, and KAPolicyAdaptive between them. */
+    /* Played against the proposed block, under its busiest stretch of traffic:
+     * the longest timeout that fits, the one that is wanted, and
+     * KAPolicyAdaptive between them. */
+    const char *traffic; /* where that is from, a clause */
     ka_sim_result fixed, wanted, by_load;
 } ka_policy_by_load;
 
@@ -70,6 +71,9 @@ typedef struct ka_policy_advice {
     bool active;        /* httpd has the module, and no rules of its own: the
                            lines can be in force with the rest */
     bool not_event;     /* the MPM is not known, and event may refuse them */
+    bool kept;          /* they are in force already, as kaadvisor wrote them:
+                           nothing is proposed, since this traffic does not tell
+                           what one timeout would do */
     const char *to_use; /* what stands between the lines and their use, a
                            sentence */
 } ka_policy_advice;

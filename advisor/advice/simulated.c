@@ -189,6 +189,25 @@ bool ka_simulate_block(const ka_decision *d, ka_mpm_answer *a)
     return out->known;
 }
 
+bool ka_simulate_otherwise(ka_sim_result *out, const ka_decision *d,
+                           const ka_mpm_answer *a, int64_t timeout_us,
+                           const ka_adaptive *adaptive)
+{
+    ka_sim_config config;
+    bool done;
+    job j;
+
+    if (!job_begin(&j, d, a)) {
+        return false;
+    }
+    config = config_of_block(&j);
+    config.timeout_us = timeout_us;
+    config.adaptive = adaptive;
+    done = run(&j, out, &config);
+    job_end(&j);
+    return done;
+}
+
 /* ---- present settings -------------------------------------------------------- */
 
 static bool same_settings(const ka_sim_config *a, const ka_sim_config *b)

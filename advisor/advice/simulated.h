@@ -30,6 +30,13 @@ bool ka_simulate_block(const ka_decision *d, ka_mpm_answer *a);
 /** Plays the present settings, if all that count are known. */
 void ka_simulate_now(const ka_decision *d, ka_mpm_answer *a);
 
+/** Plays the answer's block under another timeout, or by load.
+ * @param adaptive  NULL: no; else timeout_us is its max_us
+ * @return as ka_simulate_block */
+bool ka_simulate_otherwise(ka_sim_result *out, const ka_decision *d,
+                           const ka_mpm_answer *a, int64_t timeout_us,
+                           const ka_adaptive *adaptive);
+
 /**
  * The smallest numbers with which nobody waits, or, where none are enough, with
  * which fewest do; about: within a sixteenth.

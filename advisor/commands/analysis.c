@@ -203,20 +203,10 @@ static bool replay_policy(ka_outcome *out, void *context,
     return trace && !ka_policy_sweep(out, policy, trace, &options);
 }
 
-static bool replay_config(ka_sim_result *out, void *context,
-                          const ka_sim_config *config, apr_pool_t *pool)
-{
-    const ka_trace *trace = trace_of(context);
-    ka_sim_traffic traffic;
-
-    return trace && !ka_sim_traffic_of_trace(&traffic, trace, pool) &&
-           !ka_sim_run(out, config, &traffic, 1, pool);
-}
-
 static void set_callbacks(ka_analysis *a)
 {
     a->report.demand = (ka_demand_source){demand_at, a};
-    a->report.replay = (ka_replay_source){replay_policy, replay_config, a};
+    a->report.replay = (ka_replay_source){replay_policy, a};
     a->report.stretch = ka_stretch_source_of(a);
 }
 

@@ -133,7 +133,7 @@ static void set_notes(ka_sim_view *view, apr_pool_t *pool)
     apr_array_header_t *notes = apr_array_make(pool, 6, sizeof(const char *));
     const ka_profile *profile = view->report->profile;
     const ka_sim_config *first = &view->sides[0].config;
-    bool by_class = first->policy || view->sides[view->side_n - 1].config.policy;
+    const ka_sim_config *last = &view->sides[view->side_n - 1].config;
 
     if (profile->with_service == 0) {
         add_note(notes, "the log has no service times (%D): requests take no "
@@ -144,7 +144,7 @@ static void set_notes(ka_sim_view *view, apr_pool_t *pool)
         add_note(notes, "clients answer the server's close at once; --linger "
                         "2 is the other end: none answers");
     }
-    if (by_class) {
+    if (first->policy || last->policy) {
         add_note(notes, "by KAPolicy, a client whose last used connection is "
                         "closed is taken to open one, though it may have an "
                         "older one: connections are an upper bound");

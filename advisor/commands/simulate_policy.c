@@ -23,9 +23,9 @@ enum { OF_STATIC = 1, OF_DYNAMIC = 2, OF_OTHERS = 4 };
 
 typedef struct rule {
     bool close, keep;
-    int64_t timeout_us; /* UNSET */
-    unsigned served;    /* 0: any */
-    const char *why_not; /* what keeps it from being obeyed, a clause */
+    int64_t timeout_us;   /* UNSET */
+    unsigned served;      /* 0: any */
+    const char *why_not;  /* what keeps it from being obeyed, a clause */
     const char *left_out; /* of a line that is, what of it is not */
 } rule;
 
@@ -113,8 +113,9 @@ static void read_word(rule *r, const char *word, apr_pool_t *pool)
     }
     else {
         r->why_not = apr_psprintf(
-            pool, "%s is not what a log can be asked about: served=static "
-                  "and served=dynamic are",
+            pool,
+            "%s is not what a log can be asked about: served=static "
+            "and served=dynamic are",
             word);
     }
 }
@@ -161,9 +162,9 @@ static void obey(reading *in, const rule *r)
 
 static void remark(reading *in, const ka_cfg_node *node, const char *why)
 {
-    APR_ARRAY_PUSH(in->remarks, const char *) = apr_psprintf(
-        in->pool, "%s:%d: %s %s: %s", node->file, node->line, node->name,
-        node->args, why);
+    APR_ARRAY_PUSH(in->remarks, const char *) =
+        apr_psprintf(in->pool, "%s:%d: %s %s: %s", node->file, node->line,
+                     node->name, node->args, why);
 }
 
 static void list(reading *in, const ka_cfg_node *node, bool obeyed)
@@ -184,8 +185,9 @@ static const char *elsewhere(const reading *in, const ka_cfg_node *node)
         return NULL;
     }
     around = ka_cfg_node_at(in->tree, node->parent);
-    return apr_psprintf(in->pool, "it stands in <%s %s>, and what is "
-                                  "simulated is the main server",
+    return apr_psprintf(in->pool,
+                        "it stands in <%s %s>, and what is "
+                        "simulated is the main server",
                         around->name, around->args);
 }
 
@@ -201,9 +203,9 @@ static void take_rule(reading *in, const ka_cfg_node *node)
         return;
     }
     if (r.left_out) {
-        remark(in, node, apr_pstrcat(in->pool, r.left_out,
-                                     " is left out, the rest is simulated",
-                                     NULL));
+        remark(in, node,
+               apr_pstrcat(in->pool, r.left_out,
+                           " is left out, the rest is simulated", NULL));
     }
     obey(in, &r);
 }
@@ -262,10 +264,11 @@ static int64_t within_mpm(reading *in, int64_t us, int64_t configured_us)
     if (in->side->mpm != KA_MPM_EVENT || us <= configured_us) {
         return us;
     }
-    APR_ARRAY_PUSH(in->remarks, const char *) = apr_psprintf(
-        in->pool, "httpd would not start: on event no rule may wait longer "
-                  "than KeepAliveTimeout; %s counts as that here",
-        ka_print_duration(buffer, us));
+    APR_ARRAY_PUSH(in->remarks, const char *) =
+        apr_psprintf(in->pool,
+                     "httpd would not start: on event no rule may wait longer "
+                     "than KeepAliveTimeout; %s counts as that here",
+                     ka_print_duration(buffer, us));
     return configured_us;
 }
 
@@ -292,8 +295,8 @@ static void conclude(reading *in)
     side->policy.other_us =
         side->config.timeout_us == KA_TIMEOUT_OFF ? KA_TIMEOUT_OFF : usual_us;
     for (i = 0; i < KA_CLASS_N; i++) {
-        int64_t us = in->after_us[i] == AS_CONFIGURED ? usual_us
-                                                      : in->after_us[i];
+        int64_t us =
+            in->after_us[i] == AS_CONFIGURED ? usual_us : in->after_us[i];
 
         side->policy.after_us[i] =
             in->close[i] ? KA_TIMEOUT_OFF : within_mpm(in, us, configured_us);

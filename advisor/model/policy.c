@@ -1,8 +1,8 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE.
  *
  * Chains are cut where the policy ends a connection; what is left is a trace of
- * whole connections, on which the longest timeout cuts nothing more.  So sweep.c
- * counts it.
+ * whole connections, on which the longest timeout cuts nothing more.  So
+ * sweep.c counts it.
  */
 #include "policy.h"
 
@@ -78,14 +78,14 @@ static void close_by_server(cutting *c, const place *at)
 }
 
 /* The connection before it, if there is one, has timed out. */
-static void open(cutting *c, place *at, const ka_trace_request *r)
+static void open_connection(cutting *c, place *at, const ka_trace_request *r)
 {
     if (r->gap_us >= 0) {
         ka_trace_tail *tail = &c->out->tails[at->chain];
 
-        *tail = (ka_trace_tail){
-            .from_us = r->busy_from_us - r->gap_us,
-            .len_us = at->in_force_us > 0 ? at->in_force_us : 0};
+        *tail = (ka_trace_tail){.from_us = r->busy_from_us - r->gap_us,
+                                .len_us =
+                                    at->in_force_us > 0 ? at->in_force_us : 0};
         close_by_server(c, at);
     }
     at->chain = ka_trace_open(c->out, r->busy_from_us, r->busy_to_us);
@@ -106,7 +106,7 @@ static void take(cutting *c, const ka_trace_request *r)
     place *at = &c->places[r->chain];
 
     if (r->gap_us == KA_GAP_OPENS || r->gap_us > at->in_force_us) {
-        open(c, at, r);
+        open_connection(c, at, r);
     }
     else {
         go_on(c, at, r);
@@ -123,8 +123,8 @@ static void end_chains(cutting *c, const ka_trace *trace)
         int64_t most = at->in_force_us > 0 ? at->in_force_us : 0;
         int64_t len = trace->tails[i].len_us;
 
-        c->out->tails[at->chain] = (ka_trace_tail){
-            trace->tails[i].from_us, len < most ? len : most};
+        c->out->tails[at->chain] =
+            (ka_trace_tail){trace->tails[i].from_us, len < most ? len : most};
         if (len > at->in_force_us) {
             close_by_server(c, at);
         }

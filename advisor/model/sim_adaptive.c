@@ -33,8 +33,7 @@ static taken taken_of_child(const ka_sim *s, const ka_sim_child *child)
     taken open = {child->connections,
                   held_within(threads + idle * s->config->async_factor)};
 
-    return (uint64_t)open.taken * busy.limit >
-                   (uint64_t)busy.taken * open.limit
+    return (uint64_t)open.taken * busy.limit > (uint64_t)busy.taken * open.limit
                ? open
                : busy;
 }

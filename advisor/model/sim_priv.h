@@ -194,7 +194,7 @@ void ka_sim_left(ka_sim *s, uint32_t child);
 /** The parent's second. @return whether anything changed or may yet */
 bool ka_sim_maintain(ka_sim *s);
 
-/* ---- load (sim_adaptive.c): where it is not configured, they do nothing --- */
+/* ---- load (sim_adaptive.c); where it is not configured, nothing ---------- */
 
 /** [P2] A response of the child closes its connection. */
 bool ka_sim_is_full(const ka_sim *s, uint32_t child);
@@ -204,7 +204,7 @@ bool ka_sim_is_calm(const ka_sim *s, uint32_t child);
 void ka_sim_watch(ka_sim *s, uint32_t child);
 void ka_sim_look(ka_sim *s, uint32_t child);
 
-/* ---- configuration (sim_config.c) ----------------------------------------- */
+/* ---- configuration (sim_config.c) ---------------------------------------- */
 
 bool ka_sim_config_valid(const ka_sim_config *config);
 /** Times held to where sums of a few do not overflow. */

@@ -2,11 +2,12 @@
  * `policy`: what mod_kapolicy would do.
  *
  *   lines      directives, in order; active: in force with the rest of the
- *              file, since httpd has the module
+ *              file, since httpd has the module; kept: they are so already,
+ *              and nothing is proposed
  *   by_class   static_timeout_s, dynamic_timeout_s (0: close); one, policy:
  *              what all under one KeepAliveTimeout, and these, would do
  *   by_load    min_s, max_s, low_percent, high_percent; fixed, wanted,
- *              by_load: played with the block proposed
+ *              by_load: played with the block proposed, under `traffic`
  *   by_proxy   proxy_timeout_s, others_timeout_s; all, none: bounds
  */
 #include "jsonparts.h"
@@ -75,13 +76,14 @@ static json_t *by_load(const ka_policy_by_load *by, apr_pool_t *pool)
     const ka_adaptive *a = &by->adaptive;
 
     return by->proposed
-               ? json_pack("{s:o, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o}",
+               ? json_pack("{s:o, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}",
                            "min_s", ka_doc_seconds(a->min_us), "max_s",
                            ka_doc_seconds(a->max_us), "low_percent",
                            (int)a->low, "high_percent", (int)a->high, "fixed",
                            played(by, &by->fixed), "wanted",
                            played(by, &by->wanted), "by_load",
-                           played(by, &by->by_load), "not_predicted",
+                           played(by, &by->by_load), "traffic",
+                           ka_doc_text(by->traffic, pool), "not_predicted",
                            ka_doc_text(by->why_not, pool), "because",
                            ka_doc_text(by->because, pool))
                : json_null();
@@ -111,9 +113,10 @@ json_t *ka_doc_policy(const ka_report *report, apr_pool_t *pool)
     for (i = 0; i < p->line_n; i++) {
         json_array_append_new(lines, ka_doc_text(p->lines[i], pool));
     }
-    return json_pack("{s:o, s:b, s:o, s:o, s:o, s:o}", "lines", lines, "active",
-                     (int)p->active, "to_use", ka_doc_text(p->to_use, pool),
-                     "by_class", by_class(&p->by_class, pool), "by_load",
+    return json_pack("{s:o, s:b, s:b, s:o, s:o, s:o, s:o}", "lines", lines,
+                     "active", (int)p->active, "kept", (int)p->kept, "to_use",
+                     ka_doc_text(p->to_use, pool), "by_class",
+                     by_class(&p->by_class, pool), "by_load",
                      by_load(&p->by_load, pool), "by_proxy",
                      by_proxy(&p->by_proxy, pool));
 }

@@ -76,8 +76,8 @@ json_t *ka_doc_hosts(const ka_report *report, ka_doc_add_fn *add,
  */
 apr_status_t ka_doc_write(FILE *out, json_t *root);
 
-/** `policy`: what mod_kapolicy would do, beside one KeepAliveTimeout; null where
- * it has nothing to propose. */
+/** `policy`: what mod_kapolicy would do, beside one KeepAliveTimeout; null
+ * where it has nothing to propose. */
 json_t *ka_doc_policy(const ka_report *report, apr_pool_t *pool);
 
 /** `simulation` of an answer: the busiest stretch under the present and the

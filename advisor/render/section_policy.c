@@ -20,15 +20,15 @@ static const char *memory(apr_pool_t *p, int64_t bytes)
 
 /* ---- under one timeout, and under others --------------------------------- */
 
-static const ka_column side_columns[] = {{.head = ""},
-                                         {.head = "opened\nper s", .right = true},
-                                         {.head = "\nreused", .right = true},
-                                         {.head = "held\nmean", .right = true},
-                                         {.head = "held\np99.9", .right = true},
-                                         {.head = "held\npeak", .right = true},
-                                         {.head = "workers\nneeded",
-                                          .right = true},
-                                         {.head = "\nmemory", .right = true}};
+static const ka_column side_columns[] = {
+    {.head = ""},
+    {.head = "opened\nper s", .right = true},
+    {.head = "\nreused", .right = true},
+    {.head = "held\nmean", .right = true},
+    {.head = "held\np99.9", .right = true},
+    {.head = "held\npeak", .right = true},
+    {.head = "workers\nneeded", .right = true},
+    {.head = "\nmemory", .right = true}};
 
 #define SIDE_COLUMNS (sizeof(side_columns) / sizeof(side_columns[0]))
 
@@ -62,13 +62,12 @@ static void sides(ka_page *page, const ka_policy_advice *policy)
                              ka_words_timeout(p, by->one.outcome.timeout_us),
                              NULL),
                  &by->one);
-        side_row(&table,
-                 apr_psprintf(p, "static %s, dynamic %s",
-                              ka_words_timeout(p,
-                                               by->after_us[KA_CLASS_STATIC]),
-                              ka_words_timeout(p,
-                                               by->after_us[KA_CLASS_DYNAMIC])),
-                 &by->policy);
+        side_row(
+            &table,
+            apr_psprintf(p, "static %s, dynamic %s",
+                         ka_words_timeout(p, by->after_us[KA_CLASS_STATIC]),
+                         ka_words_timeout(p, by->after_us[KA_CLASS_DYNAMIC])),
+            &by->policy);
     }
     if (proxy->proposed) {
         side_row(&table,
@@ -126,10 +125,9 @@ static void by_load(ka_page *page, const ka_policy_by_load *by)
         return;
     }
     if (by->why_not) {
-        say(page, apr_pstrcat(p, "KAPolicyAdaptive is not predicted: ",
-                              by->why_not,
-                              "; kaadvisor simulate plays a log against it.",
-                              NULL));
+        say(page,
+            apr_pstrcat(p, "KAPolicyAdaptive is not predicted: ", by->why_not,
+                        "; kaadvisor simulate plays a log against it.", NULL));
         return;
     }
     ka_table_init(&table, load_columns, LOAD_COLUMNS, p);
@@ -139,8 +137,8 @@ static void by_load(ka_page *page, const ka_policy_by_load *by)
                          NULL),
              &by->fixed);
     load_row(&table,
-             apr_pstrcat(p, "always ",
-                         ka_words_timeout(p, by->adaptive.max_us), NULL),
+             apr_pstrcat(p, "always ", ka_words_timeout(p, by->adaptive.max_us),
+                         NULL),
              &by->wanted);
     load_row(&table,
              apr_psprintf(p, "%s to %s by load",
@@ -148,6 +146,13 @@ static void by_load(ka_page *page, const ka_policy_by_load *by)
                           ka_words_timeout(p, by->adaptive.min_us)),
              &by->by_load);
     ka_table_print(&table, page, 2);
+    if (by->traffic) {
+        ka_page_paragraph(page, KA_STYLE_PLAIN, "  ", "  ",
+                          apr_pstrcat(p,
+                                      "Played with the proposed block: the "
+                                      "busiest stretch of the traffic, ",
+                                      by->traffic, ".", NULL));
+    }
 }
 
 /* ---- all of it ----------------------------------------------------------- */
@@ -171,7 +176,7 @@ void ka_section_policy(ka_page *page, const ka_report *report)
         ka_page_line(page, KA_STYLE_PLAIN,
                      apr_pstrcat(page->pool, "      ", policy->lines[i], NULL));
     }
-    say(page, policy->active
-                  ? "--output conf has them, in force."
-                  : "--output conf has them, as comments.");
+    say(page, policy->kept     ? policy->to_use
+              : policy->active ? "--output conf has them, in force."
+                               : "--output conf has them, as comments.");
 }

@@ -169,7 +169,9 @@ static json_t *adaptive(const ka_adaptive *a)
              : json_null();
 }
 
-/* null where the configuration says nothing of it. */
+/* null where the configuration says nothing of it.  Timeouts are seconds, "off"
+ * for a close, null for what no rule names; waits_cut and closed_full count
+ * connections closed by load, idle and with a response. */
 static json_t *policy(const ka_sim_side *side, apr_pool_t *pool)
 {
     const ka_policy *p = &side->policy;

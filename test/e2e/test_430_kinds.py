@@ -10,6 +10,7 @@ import pytest
 import cli
 import kastats_env
 import kinds
+import policy_env
 from httpd import MPMS, PATIENCE, LogHttpd, Peer
 from kastats_env import APACHE, MODULES
 
@@ -242,6 +243,129 @@ def test_r16_lines_close_after_dynamic_requests_alone(mpm, log):
             else:
                 peer.wait_closed()
             peer.close()
+
+
+# ---- the same by mod_kapolicy ------------------------------------------------
+
+def block_of(conf):
+    """The lines for mod_kapolicy, without the marks of a comment; whether they
+    are in force."""
+    lines = conf.splitlines()
+    active = "<IfModule kapolicy_module>" in lines
+    mark = "" if active else "# "
+    begin = lines.index(mark + "<IfModule kapolicy_module>")
+    end = max(i for i, line in enumerate(lines)
+              if line == mark + "</IfModule>" and i < begin + 9)
+    return [line[len(mark):] for line in lines[begin:end + 1]], active
+
+
+def test_r16_a_policy_beside_one_timeout(site, report):
+    policy = report["policy"]
+    if site.mpm == "event":  # why not, its verdict says
+        assert policy is None
+        assert "On event" in report["classes_advice"]["text"]
+        return
+    by = policy["by_class"]
+    one, other = by["one"], by["policy"]
+    chosen = report["answers"][0]["choice"]["timeout_s"]
+    row, = (t for t in report["timeouts"] if t["timeout_s"] == chosen
+            and t["keep_alive"])
+    assert policy["lines"] == [
+        f"KAPolicy keep timeout={by['static_timeout_s']:g} "
+        "served=static,error", "KAPolicy close served=dynamic,proxy"]
+    assert not by["estimated"] and not policy["active"]
+    for key in ("connections", "held_mean", "held_p999", "held_peak",
+                "workers_needed", "memory_bytes"):
+        assert one[key] == row[key], key
+    freed = one["held_mean"] - other["held_mean"]
+    assert freed == pytest.approx(
+        report["classes_advice"]["dynamic"]["idle_mean"], rel=0.01)
+    assert other["connections"] == one["connections"]  # none is followed
+    assert other["held_p999"] < one["held_p999"]
+    assert other["workers_needed"] < one["workers_needed"]
+
+
+def test_r16_simulate_says_the_same(site, report, tmp_path):
+    if site.mpm == "event":
+        return
+    conf = tmp_path / "policy.conf"
+    conf.write_text("\n".join(
+        ["KeepAliveTimeout 5", "MaxKeepAliveRequests 0",
+         f"<IfModule mpm_{site.mpm}_module>", "ServerLimit 200",
+         "StartServers 100", "MaxRequestWorkers 200", "</IfModule>",
+         *report["policy"]["lines"]]) + "\n")
+    run = cli.report("simulate", "--config", conf, "--timeout", "5",
+                     "--log-format", kinds.FORMAT, site.log)["runs"][0]
+    by = report["policy"]["by_class"]
+    assert run["policy"]["static_timeout_s"] == by["static_timeout_s"]
+    assert run["policy"]["dynamic_timeout_s"] == "off"
+    assert run["outcome"]["connections"] == by["policy"]["connections"]
+    assert run["outcome"]["held_mean"] == pytest.approx(
+        by["policy"]["held_mean"])
+    assert run["outcome"]["held"]["peak"] == by["policy"]["held_peak"]
+
+
+def test_r16_the_block_is_one_that_httpd_takes(site, report, tmp_path):
+    conf = cli.done("--output", "conf", *site.args("--quiet"))
+    if site.mpm == "event":
+        assert "kapolicy" not in conf
+        return
+    lines, active = block_of(conf)
+    assert not active and "take the # away" in conf.replace("\n# ", " ")
+    assert [line.strip() for line in lines[1:-1]] == report["policy"]["lines"]
+    copy = Site(tmp_path, site.mpm, site.log)
+    copy.add("#end", [policy_env.LOAD, *lines])
+    assert copy.accepted()
+
+
+def test_r16_in_force_where_httpd_has_the_module(log, tmp_path):
+    site = Site(tmp_path, "prefork", log)
+    site.add("#end", [policy_env.LOAD, "#end"])
+    path = tmp_path / "httpd-mpm.conf"
+    done = cli.run("--output", "conf", "-o", path, *site.args())
+    assert done.status == 0, done.err  # with it, httpd -t is content
+    assert b"accepts the configuration" in done.err
+    lines, active = block_of(path.read_text())
+    assert active
+    # Once they are in force, the next file has them too.
+    site.add("#end", [f'Include "{path}"'])
+    assert block_of(cli.done("--output", "conf", *site.args("--quiet"))) == \
+        (lines, True)
+
+
+@pytest.fixture(scope="module")
+def blocks(log):
+    """Without --mpm; by load; behind a proxy."""
+    at = ("--timeout", "5", "--process-memory", "20M", "--log-format",
+          kinds.FORMAT, "--output", "conf", "--quiet")
+    asked = (("--memory", "16G"), ("--memory", "500M", "--mpm", "prefork"),
+             ("--memory", "16G", "--mpm", "prefork", "--proxy-idle", "60"))
+    return [block_of(cli.done(*at, *more, log))[0] for more in asked]
+
+
+@pytest.mark.parametrize("mpm", MPMS)
+def test_r16_r1_r7_every_block_is_one_that_its_mpm_takes(mpm, blocks,
+                                                         tmp_path):
+    text = "\n".join(sum(blocks, []))
+    assert "close served=dynamic" in text and "KAPolicyAdaptive 2 4" in text
+    assert "-ipmatch '10.0.0.0/8'" in text
+    assert "<IfModule !mpm_event_module>" in blocks[0]
+    copy = Site(tmp_path, mpm, None)
+    copy.add("#end", [policy_env.LOAD, *blocks[0]] if mpm == "event"
+             else [policy_env.LOAD, *sum(blocks, [])])
+    assert copy.accepted()
+
+
+def test_r7_by_load_is_played(log):
+    by = cli.report("--timeout", "5", "--process-memory", "20M", "--memory",
+                    "500M", "--mpm", "prefork", "--log-format", kinds.FORMAT,
+                    log)["policy"]["by_load"]
+    assert (by["min_s"], by["max_s"]) == (2, 4)
+    assert by["not_predicted"] is None
+    assert by["wanted"]["wait_p99_s"] > 1
+    assert by["by_load"]["wait_p99_s"] == 0
+    assert by["fixed"]["reuse"] < by["by_load"]["reuse"] < by["wanted"]["reuse"]
+    assert by["by_load"]["waits_cut"] + by["by_load"]["closed_full"] > 0
 
 
 # ---- backends ----------------------------------------------------------------

@@ -1,6 +1,7 @@
 # Licensed under the Apache License, Version 2.0; see LICENSE.
-"""A policy predicted from a log under one KeepAliveTimeout, against an httpd
-that has it: pages close, their parts are kept (R16)."""
+"""Policies predicted from a log under one KeepAliveTimeout, against httpds that
+have them: pages close, their parts are kept (R16); by load (R7)."""
+import collections
 import pathlib
 import sys
 
@@ -25,16 +26,24 @@ KeepAliveTimeout 2
     KAPolicy close served=dynamic,proxy
 </IfModule>
 """
-# Workers for everybody, in the simulation too.
-WORKERS = """
-<IfModule mpm_prefork_module>
-    ServerLimit 160
-    MaxRequestWorkers 160
-    StartServers 160
-    MinSpareServers 1
-    MaxSpareServers 160
+# Two thirds of the workers that one timeout holds in the mean.
+BY_LOAD_WORKERS = 26
+BY_LOAD = """
+KeepAliveTimeout 2
+<IfModule kapolicy_module>
+    KAPolicyAdaptive 300ms 2 50% 90%
 </IfModule>
+"""
+NEAR_BY_LOAD = 0.05
+SIMULATED = """
 MaxKeepAliveRequests 0
+<IfModule mpm_prefork_module>
+    ServerLimit {n}
+    MaxRequestWorkers {n}
+    StartServers {n}
+    MinSpareServers 1
+    MaxSpareServers {n}
+</IfModule>
 """
 
 
@@ -52,52 +61,75 @@ def pages(script, seconds):
                 script.get(1, "/part.html")
 
 
-def server(name, conf):
-    scenario = scenarios.Scenario(name, pages.__doc__, pages, conf=conf)
-    return served.Served("prefork", TIMEOUT_S, scenario)
+def server(name, conf="", workers=None):
+    if conf:
+        conf = policy_env.LOAD + conf
+    made = served.Served("prefork", TIMEOUT_S, scenarios.Scenario(
+        name, pages.__doc__, pages, conf=conf))
+    if workers:
+        made.workers = workers
+        made.mpm_conf = served.PREFORK.format(n=workers)
+    return made
+
+
+Run = collections.namedtuple("Run", "one policy by_load log")
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """What was measured with and without the policy, and the log of the
-    latter."""
+    """What was measured, and the log under the one timeout."""
     script = scenarios.Script(3)
     pages(script, SECONDS)
     log = tmp_path_factory.mktemp("policy") / "access.log"
-    policy = POLICY.replace("{", "{{")
-    with server("one", "") as one, \
-            server("policy", policy_env.LOAD + policy) as with_policy:
-        onlooker = rounds.run_visitors([one, with_policy], script.text())
+    with server("one") as one, server("policy", POLICY) as policy, \
+            server("load", BY_LOAD, BY_LOAD_WORKERS) as by_load:
+        servers = (one, policy, by_load)
+        onlooker = rounds.run_visitors(servers, script.text())
         log.write_text(one.access_log.read_text())
-        return (measured.measure(one, onlooker),
-                measured.measure(with_policy, onlooker), log)
+        return Run(*(measured.measure(s, onlooker) for s in servers), log)
+
+
+def simulated(run, conf, workers, tmp_path):
+    config = tmp_path / "policy.conf"
+    config.write_text(conf + SIMULATED.format(n=workers), "ascii")
+    return cli.report("simulate", "--config", config, "--log-format",
+                      "kastats", "--timeout", TIMEOUT_S, run.log)["runs"][0]
+
+
+def compare(one, seen, outcome, near):
+    print(f"one timeout: held {one['held']['mean']:.2f}, opened "
+          f"{one['opened']}; seen: held {seen['held']['mean']:.2f}, told "
+          f"{outcome['held_mean']:.2f}; opened {seen['opened']}, told "
+          f"{outcome['connections']}")
+    assert seen["requests"] == one["requests"] == outcome["requests"]
+    assert outcome["held_mean"] == pytest.approx(seen["held"]["mean"],
+                                                 rel=near, abs=0.05)
+    assert outcome["connections"] == pytest.approx(seen["opened"], rel=near)
+    # Another matter than the one timeout that it was learned under.
+    assert abs(one["held"]["mean"] / seen["held"]["mean"] - 1) > 0.2
+    assert abs(one["opened"] / seen["opened"] - 1) > 0.1
 
 
 def test_r16_a_policy_does_what_was_predicted(run, tmp_path):
-    one, policy, log = run
-    config = tmp_path / "policy.conf"
-    config.write_text(POLICY + WORKERS, "ascii")
-    told = cli.report("simulate", "--config", config, "--log-format",
-                      "kastats", "--timeout", TIMEOUT_S, log)["runs"][0]
+    told = simulated(run, POLICY, 160, tmp_path)
     assert told["policy"]["static_timeout_s"] == TIMEOUT_S
     assert told["policy"]["dynamic_timeout_s"] == "off"
     assert told["wait"]["connections"] == 0
-    outcome = told["outcome"]
-    print(f"one timeout: held {one['held']['mean']:.2f}, opened "
-          f"{one['opened']}; policy: held {policy['held']['mean']:.2f}, told "
-          f"{outcome['held_mean']:.2f}; opened {policy['opened']}, told "
-          f"{outcome['connections']}")
-    assert policy["requests"] == one["requests"] == outcome["requests"]
-    assert outcome["held_mean"] == pytest.approx(policy["held"]["mean"],
-                                                 rel=NEAR, abs=0.05)
-    assert outcome["connections"] == pytest.approx(policy["opened"], rel=NEAR)
-    # Another matter than the one timeout that it was learned under.
-    assert abs(one["held"]["mean"] / policy["held"]["mean"] - 1) > 0.2
-    assert abs(one["opened"] / policy["opened"] - 1) > 0.1
+    compare(run.one, run.policy, told["outcome"], NEAR)
+
+
+def test_r7_load_does_what_was_predicted(run, tmp_path):
+    told = simulated(run, BY_LOAD, BY_LOAD_WORKERS, tmp_path)
+    assert told["policy"]["adaptive"]["max_s"] == TIMEOUT_S
+    assert told["policy"]["waits_cut"] > 10
+    assert told["wait"]["p99_s"] == 0
+    compare(run.one, run.by_load, told["outcome"], NEAR_BY_LOAD)
+    assert told["outcome"]["held"]["peak"] <= BY_LOAD_WORKERS
 
 
 def test_r16_nothing_went_wrong_for_the_visitors(run):
-    for m in run[:2]:
+    for m in run[:3]:
         assert m["visitors"]["failed"] == 0
         assert m["visitors"]["completed"] == m["requests"]
-    assert run[1]["closes"]["policy"] > 100
+    assert run.policy["closes"]["policy"] > 100
+    assert run.by_load["closes"]["policy"] > 10

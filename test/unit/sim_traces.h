@@ -69,7 +69,8 @@ static inline void add_chain(ka_trace *trace, ka_random *r, const shape *shape)
                       ka_random_below(r, 3) ? random_time(r, 0) : 0);
 }
 
-static inline void random_trace(ka_trace *trace, ka_random *r, const shape *shape)
+static inline void random_trace(ka_trace *trace, ka_random *r,
+                                const shape *shape)
 {
     uint32_t n = 1 + ka_random_below(r, 80), i;
 
@@ -123,8 +124,8 @@ static inline void assert_outcome(const ka_outcome *is, const ka_outcome *of)
     assert_held(&is->busy, &of->busy);
 }
 
-static inline ka_sim_result simulate(const ka_trace *trace, const ka_sim_config *c,
-                              apr_pool_t *pool)
+static inline ka_sim_result simulate(const ka_trace *trace,
+                                     const ka_sim_config *c, apr_pool_t *pool)
 {
     ka_sim_traffic traffic;
     ka_sim_result result;

@@ -99,6 +99,7 @@ static void no_static(fixture *f)
 static void static_wants_off(fixture *f)
 {
     ka_hist_init(&f->profile->classes[KA_CLASS_STATIC].gap);
+    ka_hist_add_n(&f->profile->classes[KA_CLASS_DYNAMIC].gap, 50000, 1);
 }
 
 static void test_classes__r16_only_where_it_pays(void **state)
@@ -129,6 +130,11 @@ static void test_classes__unknown_is_not_invented(void **state)
     by = &advise(f, POOL(state))->by_class;
     assert_false(by->classes[KA_CLASS_DYNAMIC].busy_known);
     assert_near(by->classes[KA_CLASS_DYNAMIC].busy_peak, 0, 0);
+    f = make_parts(POOL(state));
+    ka_hist_init(&f->profile->classes[KA_CLASS_STATIC].gap);
+    by = &advise(f, POOL(state))->by_class;
+    assert_false(by->classes[KA_CLASS_STATIC].idle_known);
+    assert_has(by->verdict, "is not told");
     f = make_parts(POOL(state));
     f->profile->total.requests = 99; /* refused */
     assert_false(advise(f, POOL(state))->by_class.known);

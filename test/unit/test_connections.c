@@ -353,6 +353,26 @@ static void test_slot__keepalive_off_makes_single_requests(void **state)
     ka_connections_clear(&c);
 }
 
+/* ---- classes ------------------------------------------------------------- */
+
+static void test_chains__requests_keep_their_class(void **state)
+{
+    requests q = {.n = 0};
+    ka_connections c;
+
+    (void)state;
+    on_port(&q, 0, 0.1, 2000)->cls = KA_CLASS_DYNAMIC;
+    on_port(&q, 1, 0.1, 2000)->cls = KA_CLASS_STATIC;
+    on_port(&q, 2, 0.1, 2001)->cls = KA_CLASS_DYNAMIC;
+    on_port(&q, 3, 0.1, 2002)->flags = KA_REQ_HTTP2; /* no rule is asked */
+    group(&c, &q, 5);
+    assert_int_equal(c.low.requests[0].cls, KA_CLASS_DYNAMIC);
+    assert_int_equal(c.low.requests[1].cls, KA_CLASS_STATIC);
+    assert_int_equal(c.low.requests[2].cls, KA_CLASS_DYNAMIC);
+    assert_int_equal(c.low.requests[3].cls, KA_CLASS_N);
+    ka_connections_clear(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -364,6 +384,7 @@ int main(void)
         unit_test(test_chains__link_the_latest_that_timed_out),
         unit_test(test_chains__link_only_the_same_client),
         unit_test(test_chains__end_at_the_clients_own_limit),
+        unit_test(test_chains__requests_keep_their_class),
         unit_test(test_chains__cut_at_the_timeout_give_connections_back),
         unit_test(test_slot__turnover_shows_who_closed),
         unit_test(test_slot__keepalive_off_makes_single_requests),

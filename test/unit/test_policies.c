@@ -7,9 +7,7 @@
 typedef struct replayed {
     double held_of_second; /* workers for each second of the static timeout */
     ka_policy asked;       /* last */
-    size_t asked_n, played_n;
-    ka_sim_config played[3];
-    int64_t wait_p99_us[3];
+    size_t asked_n;
 } replayed;
 
 static bool replay_policy(ka_outcome *out, void *context,
@@ -30,23 +28,12 @@ static bool replay_policy(ka_outcome *out, void *context,
     return true;
 }
 
-static bool replay_config(ka_sim_result *out, void *context,
-                          const ka_sim_config *config, apr_pool_t *pool)
-{
-    replayed *r = context;
-
-    (void)pool;
-    *out = (ka_sim_result){.wait_p99_us = r->wait_p99_us[r->played_n]};
-    r->played[r->played_n++] = *config;
-    return true;
-}
-
 static replayed *set_replay(fixture *f, double held_of_second, apr_pool_t *pool)
 {
     replayed *r = apr_pcalloc(pool, sizeof(*r));
 
     r->held_of_second = held_of_second;
-    f->report.replay = (ka_replay_source){replay_policy, replay_config, r};
+    f->report.replay = (ka_replay_source){replay_policy, r};
     return r;
 }
 
@@ -60,7 +47,8 @@ static const ka_policy_advice *advised(fixture *f, apr_pool_t *pool)
     return &advise(f, pool)->policy;
 }
 
-/* ---- R16 ------------------------------------------------------------------ */
+/* ---- R16 ------------------------------------------------------------------
+ */
 
 static void test_policies__r16_each_class_by_its_own_knee(void **state)
 {
@@ -76,7 +64,7 @@ static void test_policies__r16_each_class_by_its_own_knee(void **state)
     assert_string_equal(p->lines[0],
                         "KAPolicy keep timeout=15 served=static,error");
     assert_string_equal(p->lines[1], "KAPolicy close served=dynamic,proxy");
-    assert_has(by->because, "closes after dynamic requests and waits 15s after "
+    assert_has(by->because, "close after dynamic requests and wait 15s after "
                             "static ones");
     assert_has(by->because, "Without single requests");
     assert_false(p->by_load.proposed || p->by_proxy.proposed || p->active);
@@ -152,6 +140,18 @@ static void refused(fixture *f)
     f->profile->total.requests = 99;
 }
 
+/* Prometheus: idle times of all alone. */
+static void untold(fixture *f)
+{
+    ka_hist_init(&f->profile->classes[KA_CLASS_STATIC].gap);
+    ka_hist_init(&f->profile->classes[KA_CLASS_DYNAMIC].gap);
+}
+
+static void streams(fixture *f)
+{
+    f->profile->http2 = 5000;
+}
+
 /* Half of them are followed after 0.1 s, half after 4 s, as static ones are:
  * both want the same. */
 static void alike(fixture *f)
@@ -162,8 +162,8 @@ static void alike(fixture *f)
 
 static void test_policies__r16_only_where_it_pays(void **state)
 {
-    void (*const causes[])(fixture *f) = {on_event, few_dynamic, refused,
-                                          alike};
+    void (*const causes[])(fixture * f) = {on_event, few_dynamic, refused,
+                                           alike,    untold,      streams};
     size_t i;
 
     for (i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {
@@ -189,7 +189,47 @@ static void test_policies__r16_is_told_among_the_rules(void **state)
     assert_has(r->findings[i].text, "see by policy");
 }
 
-/* ---- R7 ------------------------------------------------------------------- */
+/* ---- R7 -------------------------------------------------------------------
+ */
+
+#define CLIENTS 3000
+
+/* Clients that come, each asks once, and stay. */
+typedef struct crowd {
+    ka_sim_chain chains[CLIENTS];
+    ka_sim_request request;
+    ka_sim_traffic traffic;
+    ka_stretch stretch;
+} crowd;
+
+static bool stretch_of(ka_stretch *out, void *context, double growth,
+                       apr_pool_t *pool)
+{
+    (void)growth;
+    (void)pool;
+    *out = ((crowd *)context)->stretch;
+    return true;
+}
+
+static void set_crowd(fixture *f, int64_t every_us, apr_pool_t *pool)
+{
+    crowd *c = apr_pcalloc(pool, sizeof(*c));
+    size_t i;
+
+    for (i = 0; i < CLIENTS; i++) {
+        c->chains[i] = (ka_sim_chain){
+            .start_us = (int64_t)i * every_us, .n = 1, .tail_us = 600 * S};
+    }
+    c->request = (ka_sim_request){.busy_us = 10000, .requests = 1};
+    c->traffic = (ka_sim_traffic){.chains = c->chains,
+                                  .chain_n = CLIENTS,
+                                  .requests = &c->request,
+                                  .request_n = 1,
+                                  .end_us = CLIENTS * every_us};
+    c->stretch = (ka_stretch){
+        .traffic = &c->traffic, .requests = CLIENTS, .how = "made for a test"};
+    f->report.stretch = (ka_stretch_source){stretch_of, c};
+}
 
 static fixture *scarce(apr_pool_t *pool)
 {
@@ -207,35 +247,38 @@ static void test_policies__r7_by_load_where_less_fits(void **state)
     assert_true(p->by_load.proposed);
     assert_int_equal(p->line_n, 1);
     assert_string_equal(p->lines[0], "KAPolicyAdaptive 1 15 50% 90%");
-    assert_has(p->by_load.why_not, "no single requests");
+    assert_has(p->by_load.why_not, "no traffic to play");
     p = advised(make_parts(POOL(state)), POOL(state));
     assert_false(p->by_load.proposed); /* 15 s fits */
 }
 
+/* 30 workers, five clients a second: 1 s holds 5, 15 s would hold 75. */
 static void test_policies__r7_is_played_against_the_block(void **state)
 {
     fixture *f = scarce(POOL(state));
-    replayed *r = set_replay(f, 0, POOL(state));
-    const ka_policy_by_load *by = &advised(f, POOL(state))->by_load;
-    size_t i;
+    const ka_policy_by_load *by;
 
+    set_crowd(f, S / 5, POOL(state));
+    by = &advised(f, POOL(state))->by_load;
     assert_null(by->why_not);
-    assert_int_equal(r->played_n, 3);
-    for (i = 0; i < 3; i++) {
-        assert_int_equal(r->played[i].spawn.max_request_workers, 30);
-        assert_int_equal(r->played[i].adaptive != NULL, i == 2);
-    }
-    assert_int_equal(r->played[0].timeout_us, S);
-    assert_int_equal(r->played[1].timeout_us, 15 * S);
-    assert_int_equal(r->played[2].adaptive->min_us, S);
-    assert_int_equal(r->played[2].adaptive->max_us, 15 * S);
+    assert_string_equal(by->traffic, "made for a test");
+    assert_int_equal(by->fixed.outcome.timeout_us, S);
+    assert_near(by->fixed.outcome.held_mean, 5.05, 0.1);
+    assert_int_equal(by->fixed.wait_p99_us, 0);
+    assert_true(by->wanted.wait_p99_us > 10 * S);
+    assert_near(by->wanted.outcome.held.peak, 30, 0);
+    assert_int_equal(by->by_load.outcome.timeout_us, 15 * S);
+    assert_int_equal(by->by_load.wait_p99_us, 0);
+    assert_true(by->by_load.outcome.held_mean > 15);
+    assert_true(by->by_load.cut_waits > 1000);
     f = scarce(POOL(state));
-    set_replay(f, 0, POOL(state));
-    f->options.growth = 2;
-    assert_has(advised(f, POOL(state))->by_load.why_not, "--growth");
+    set_crowd(f, S / 5, POOL(state));
+    f->profile->with_service = 0;
+    assert_has(advised(f, POOL(state))->by_load.why_not, "service times");
 }
 
-/* ---- R1 ------------------------------------------------------------------- */
+/* ---- R1 -------------------------------------------------------------------
+ */
 
 static void test_policies__r1_the_proxys_addresses_alone(void **state)
 {
@@ -258,7 +301,8 @@ static void test_policies__r1_the_proxys_addresses_alone(void **state)
                         "\"expr=%{CONN_REMOTE_ADDR} -ipmatch '10.0.0.0/8'\"");
 }
 
-/* ---- in force or not ------------------------------------------------------ */
+/* ---- in force or not ------------------------------------------------------
+ */
 
 #define LOADED                                                                 \
     "LoadModule mpm_prefork_module x.so\nLoadModule kapolicy_module y.so\n"
@@ -290,18 +334,44 @@ static void test_policies__in_force_where_httpd_has_the_module(void **state)
     }
 }
 
-/* By load only where nobody waits longer for it than where it fits. */
+/* What was put into force from a file of ours is in the next one, too. */
+static void test_policies__what_is_in_force_stays(void **state)
+{
+    fixture *f = make_parts(POOL(state));
+    const ka_policy_advice *p;
+
+    set_site(f, TREE(state),
+             LOADED "KAPolicy keep timeout=7 served=static,error\n"
+                    "KAPolicy close served=dynamic,proxy\n"
+                    "KAPolicy keep timeout=65 \"expr=-R '192.0.2.0/24'\"\n"
+                    "KAPolicyAdaptive 1 9 40% 80%\n"
+                    "<Location \"/a\">\nKAPolicy close\n</Location>\n");
+    p = advised(f, POOL(state));
+    assert_true(p->kept && p->active);
+    assert_int_equal(p->line_n, 4);
+    assert_string_equal(p->lines[0],
+                        "KAPolicy keep timeout=7 served=static,error");
+    assert_string_equal(p->lines[2],
+                        "KAPolicy keep timeout=65 \"expr=-R '192.0.2.0/24'\"");
+    assert_string_equal(p->lines[3], "KAPolicyAdaptive 1 9 40% 80%");
+    assert_has(p->to_use, "in force already (/etc/httpd/test.conf:3)");
+    assert_false(p->by_class.proposed || p->by_load.proposed);
+}
+
+/* By load only where it was played, and nobody waits longer for it than where
+ * it fits. */
 static void test_policies__by_load_in_force_where_nobody_waits(void **state)
 {
     size_t i;
 
     for (i = 0; i < 2; i++) {
         fixture *f = scarce(POOL(state));
-        replayed *r = set_replay(f, 0, POOL(state));
 
         set_site(f, TREE(state), LOADED);
-        r->wait_p99_us[2] = i ? S : 0;
-        assert_int_equal(advised(f, POOL(state))->active, i == 0);
+        if (i) {
+            set_crowd(f, S / 5, POOL(state));
+        }
+        assert_int_equal(advised(f, POOL(state))->active, i);
     }
 }
 
@@ -327,6 +397,7 @@ int main(void)
         hosttree_test(test_policies__r7_is_played_against_the_block),
         hosttree_test(test_policies__r1_the_proxys_addresses_alone),
         hosttree_test(test_policies__in_force_where_httpd_has_the_module),
+        hosttree_test(test_policies__what_is_in_force_stays),
         hosttree_test(test_policies__by_load_in_force_where_nobody_waits),
         hosttree_test(test_policies__an_unknown_mpm_may_be_event)};
 

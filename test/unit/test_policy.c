@@ -48,13 +48,12 @@ static void test_policy_m20__each_gap_meets_its_own_timeout(void **state)
         int64_t fixed_us, dynamic_us;
         uint64_t connections, timeout_closes;
         double idle_s, peak;
-    } cases[] = {
-        {5 * SEC, 5 * SEC, 1, 1, 0.5 + 4 + 5, 1},
-        {5 * SEC, KA_TIMEOUT_OFF, 2, 0, 4, 1},
-        {KA_TIMEOUT_OFF, 5 * SEC, 2, 1, 0.5 + 5, 1},
-        {3 * SEC, SEC, 2, 2, 0.5 + 3 + 1, 1},
-        {SEC, SEC / 4, 3, 3, 0.25 + 1 + 0.25, 1},
-        {100 * SEC, 100 * SEC, 1, 0, 0.5 + 4 + 60, 1}};
+    } cases[] = {{5 * SEC, 5 * SEC, 1, 1, 0.5 + 4 + 5, 1},
+                 {5 * SEC, KA_TIMEOUT_OFF, 2, 0, 4, 1},
+                 {KA_TIMEOUT_OFF, 5 * SEC, 2, 1, 0.5 + 5, 1},
+                 {3 * SEC, SEC, 2, 2, 0.5 + 3 + 1, 1},
+                 {SEC, SEC / 4, 3, 3, 0.25 + 1 + 0.25, 1},
+                 {100 * SEC, 100 * SEC, 1, 0, 0.5 + 4 + 60, 1}};
     ka_trace t;
     size_t i;
 
@@ -130,9 +129,9 @@ static void test_policy_m20__one_for_all_is_the_sweep(void **state)
         ka_trace trace;
 
         random_trace(&trace, &random, &shapes[i % COUNT_OF(shapes)]);
-        assert_int_equal(ka_sweep(closed, timeouts, COUNT_OF(timeouts), &trace,
-                                  &options),
-                         APR_SUCCESS);
+        assert_int_equal(
+            ka_sweep(closed, timeouts, COUNT_OF(timeouts), &trace, &options),
+            APR_SUCCESS);
         for (k = 0; k < COUNT_OF(timeouts); k++) {
             ka_outcome o = swept(&trace, timeouts[k], timeouts[k], timeouts[k]);
 
@@ -151,7 +150,7 @@ static void test_policy_m20__one_for_all_is_the_sweep(void **state)
 
 typedef struct visit {
     uint32_t visitors, least, most; /* parts of a page */
-    double most_over; /* how far N and H may lie above, a share */
+    double most_over;               /* how far N and H may lie above, a share */
 } visit;
 
 typedef struct wire {
@@ -255,8 +254,8 @@ static void browse(pool *p, const visit *v, uint64_t seed)
         int64_t at = (int64_t)i * SEC;
 
         for (page = 0; page < pages; page++) {
-            uint32_t parts = v->least + ka_random_below(&r, v->most - v->least +
-                                                                1);
+            uint32_t parts =
+                v->least + ka_random_below(&r, v->most - v->least + 1);
             int64_t end = at + ms(&r, 30, 300), last = end;
 
             fetch(p, at, end, KA_CLASS_DYNAMIC);
@@ -300,9 +299,8 @@ static void compare_with_pool(const visit *v, const ka_policy *policy)
 
 static void test_policy_m20__is_an_upper_bound_of_the_pool(void **state)
 {
-    static const visit visits[] = {{2000, 1, 1, 0.02},
-                                   {2000, 4, 4, 0.02},
-                                   {2000, 0, 5, 0.10}};
+    static const visit visits[] = {
+        {2000, 1, 1, 0.02}, {2000, 4, 4, 0.02}, {2000, 0, 5, 0.10}};
     static const ka_policy policies[] = {
         {.after_us = {5 * SEC, KA_TIMEOUT_OFF}, .other_us = 5 * SEC},
         {.after_us = {8 * SEC, SEC}, .other_us = 5 * SEC}};

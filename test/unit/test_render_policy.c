@@ -61,7 +61,8 @@ static void test_policy__people_see_both_beside_each_other(void **state)
     assert_non_null(strstr(text, "static 5s, dynamic Off"));
     assert_non_null(strstr(text, "15s to 1s by load"));
     assert_non_null(strstr(text, "1,234"));
-    assert_non_null(strstr(text, "\n      KAPolicy close served=dynamic,proxy\n"));
+    assert_non_null(
+        strstr(text, "\n      KAPolicy close served=dynamic,proxy\n"));
     assert_non_null(strstr(text, "as comments"));
     assert_in_range(golden_width(section(text, *state)), 60, 80);
     f->report.policy.by_load.why_not = "there are no single requests here";
@@ -77,8 +78,7 @@ static const json_t *at(const json_t *root, const char *a, const char *b)
 static void test_policy__programs_see_units(void **state)
 {
     fixture *f = with_policy(*state);
-    json_t *root =
-        json_loads(fixture_render(ka_render_json, f, NULL), 0, NULL);
+    json_t *root = json_loads(fixture_render(ka_render_json, f, NULL), 0, NULL);
     const json_t *policy = json_object_get(root, "policy");
 
     assert_int_equal(json_array_size(json_object_get(policy, "lines")), 3);
@@ -87,8 +87,8 @@ static void test_policy__programs_see_units(void **state)
                 5, 0);
     assert_near(json_number_value(at(policy, "by_class", "dynamic_timeout_s")),
                 0, 0);
-    assert_near(json_number_value(json_object_get(
-                    at(policy, "by_class", "one"), "held_mean")),
+    assert_near(json_number_value(json_object_get(at(policy, "by_class", "one"),
+                                                  "held_mean")),
                 f->report.high[FIXTURE_NOW].held_mean, 1e-9);
     assert_near(json_number_value(json_object_get(
                     at(policy, "by_class", "policy"), "memory_bytes")),

@@ -239,6 +239,62 @@ static void test_sim_draw__what_cannot_be_drawn_is_refused(void **state)
     }
 }
 
+/* ---- kinds of content ---------------------------------------------------- */
+
+typedef struct of_class {
+    double n, followed, gap_us, busy_us;
+} of_class;
+
+/* Gaps up to T0 only: the longer ones begin connections. */
+static void sum_up(of_class *of, const ka_sim_traffic *t)
+{
+    size_t i, k;
+
+    for (i = 0; i < t->chain_n; i++) {
+        const ka_sim_request *r = &t->requests[t->chains[i].first];
+
+        for (k = 0; k < t->chains[i].n; k++, r++) {
+            of_class *c = &of[r->cls];
+            bool follows = k + 1 < t->chains[i].n && r[1].gap_us <= 5 * SEC;
+
+            c->n++;
+            c->busy_us += (double)r->busy_us;
+            c->followed += follows;
+            c->gap_us += follows ? (double)r[1].gap_us : 0;
+        }
+    }
+}
+
+static void test_sim_draw__each_class_has_its_own(void **state)
+{
+    source *s = make(*state);
+    ka_hist gaps[KA_CLASS_N], services[KA_CLASS_N];
+    const ka_sim_draws_class classes[KA_CLASS_N] = {
+        {&services[0], &gaps[0], 0.9, 0.4}, {&services[1], &gaps[1], 0.1, 0.6}};
+    of_class of[KA_CLASS_N + 1] = {{0}};
+    ka_sim_traffic t;
+    int i;
+
+    for (i = 0; i < KA_CLASS_N; i++) {
+        ka_hist_init(&gaps[i]);
+        ka_hist_init(&services[i]);
+        ka_hist_add_n(&gaps[i], i ? 4000000 : 1000000, 100);
+        ka_hist_add_n(&services[i], i ? 300000 : 10000, 100);
+    }
+    s->draws.classes = classes;
+    t = drawn(&s->draws, 4, *state);
+    sum_up(of, &t);
+    assert_near(of[KA_CLASS_N].n, 0, 0);
+    assert_near(of[1].followed / (of[0].followed + of[1].followed), 0.1, 0.01);
+    assert_near((of[1].n - of[1].followed) /
+                    ((double)t.request_n - of[0].followed - of[1].followed),
+                0.6, 0.015);
+    for (i = 0; i < KA_CLASS_N; i++) {
+        assert_near(of[i].gap_us / of[i].followed, i ? 4e6 : 1e6, 1e4);
+        assert_near(of[i].busy_us / of[i].n, i ? 3e5 : 1e4, 200);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -250,6 +306,7 @@ int main(void)
         unit_test(test_sim_draw__a_seed_determines_all),
         unit_test(test_sim_draw__nothing_known_is_single_requests),
         unit_test(test_sim_draw__what_cannot_be_drawn_is_refused),
+        unit_test(test_sim_draw__each_class_has_its_own),
     };
 
     return unit_main(tests);

@@ -1,5 +1,6 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE.
- * The simulation under mod_kapolicy: timeouts by what was served, and by load. */
+ * The simulation under mod_kapolicy: timeouts by what was served, and by load.
+ */
 #include "sim_traces.h"
 
 #include "model/policy.h"
@@ -83,11 +84,10 @@ static crowd *come(size_t n, int64_t every_us, apr_pool_t *pool)
                                       .first = i,
                                       .n = 1,
                                       .tail_us = STAY_US};
-        c->requests[i] =
-            (ka_sim_request){.busy_us = SEC / 100, .requests = 1};
+        c->requests[i] = (ka_sim_request){.busy_us = SEC / 100, .requests = 1};
     }
-    c->traffic = (ka_sim_traffic){c->chains, n, c->requests, n, 0,
-                                  (int64_t)n * every_us};
+    c->traffic = (ka_sim_traffic){c->chains, n, c->requests,
+                                  n,         0, (int64_t)n * every_us};
     return c;
 }
 
@@ -104,8 +104,8 @@ static ka_sim_result run(const crowd *c, const ka_sim_config *config,
 static const ka_adaptive usual = {
     .min_us = SEC / 2, .max_us = 15 * SEC, .low = 50, .high = 90};
 
-static void test_sim_p1_p2__nobody_waits_where_a_fixed_timeout_makes_them(
-    void **state)
+static void
+test_sim_p1_p2__nobody_waits_where_a_fixed_timeout_makes_them(void **state)
 {
     static const ka_mpm mpms[] = {KA_MPM_PREFORK, KA_MPM_WORKER};
     size_t i;
@@ -164,17 +164,17 @@ static void test_sim_p1__waits_that_have_begun_fall_in_a_line(void **state)
     assert_int_equal(r.outcome.timeout_closes, 5);
 }
 
-/* The first of three comes back after the second's end, the last stays. */
+/* From three taken on one must go: the third comes, and the first's wait ends;
+ * the first comes back, and the second's ends; and so on.  Each opens twice. */
 static void test_sim_p2__the_oldest_wait_ends_first(void **state)
 {
     static const ka_adaptive early = {
-        .min_us = 0, .max_us = 60 * SEC, .low = 1, .high = 75};
+        .min_us = 0, .max_us = 60 * SEC, .low = 74, .high = 75};
     ka_sim_config config = sim_fixed(KA_MPM_PREFORK, 4, 1);
     crowd *c = come(3, 10 * SEC, *state);
     ka_sim_result r;
     size_t i;
 
-    /* The third finds two taken, and makes it three: the first must go. */
     for (i = 0; i < 3; i++) {
         c->chains[i].first = 2 * i;
         c->chains[i].n = 2;
@@ -185,11 +185,26 @@ static void test_sim_p2__the_oldest_wait_ends_first(void **state)
     c->traffic.request_n = 6;
     c->traffic.end_us = 100 * SEC;
     config.adaptive = &early;
-    config.spawn.max_request_workers = 4;
     r = run(c, &config, *state);
-    assert_true(r.cut_waits > 0);
     assert_int_equal(r.outcome.requests, 6);
-    assert_int_equal(r.waited, 0);
+    assert_int_equal(r.outcome.connections, 6);
+    assert_int_equal(r.cut_waits, 4);
+    assert_int_equal(r.waited + r.closed_full, 0);
+}
+
+/* 9 of 10 are too many: two of ten responses close. */
+static void test_sim_p2__responses_close_while_it_is_full(void **state)
+{
+    static const ka_adaptive late = {
+        .min_us = 0, .max_us = 60 * SEC, .low = 89, .high = 90};
+    ka_sim_config config = sim_fixed(KA_MPM_PREFORK, 10, 1);
+    const crowd *c = come(10, 0, *state);
+    ka_sim_result r;
+
+    config.adaptive = &late;
+    r = run(c, &config, *state);
+    assert_int_equal(r.closed_full, 2);
+    assert_int_equal(r.cut_waits, 0);
 }
 
 static void test_sim_p2__event_closes_idle_ones_before_it_is_full(void **state)
@@ -250,6 +265,7 @@ int main(void)
         unit_test(test_sim_p1__while_it_is_calm_it_is_the_longest),
         unit_test(test_sim_p1__waits_that_have_begun_fall_in_a_line),
         unit_test(test_sim_p2__the_oldest_wait_ends_first),
+        unit_test(test_sim_p2__responses_close_while_it_is_full),
         unit_test(test_sim_p2__event_closes_idle_ones_before_it_is_full),
         unit_test(test_sim_p2__linger_only_while_it_is_calm),
         unit_test(test_sim__what_makes_no_sense_is_refused),

@@ -189,6 +189,19 @@ static void mark_raised(ka_mpm_answer *answer)
     }
 }
 
+/* More StartServers, where somebody waits after a start and not later. */
+static void simulate_start(const ka_decision *d, ka_mpm_answer *answer)
+{
+    ka_simulated *s = &answer->simulated;
+    const uint32_t children = ka_simulate_start(d, answer);
+
+    if (children > 0 && !s->proposed.waits) {
+        s->before_start = s->started.result;
+        raise_item(answer, KA_BLOCK_START_SERVERS, children);
+        ka_simulate_start(d, answer);
+    }
+}
+
 /* Plays it, and raises what makes somebody wait, as far as memory holds it. */
 static void simulate_block(const ka_decision *d, ka_mpm_answer *answer,
                            ka_block_demand *demand)
@@ -202,11 +215,11 @@ static void simulate_block(const ka_decision *d, ka_mpm_answer *answer,
         return;
     }
     s->decides = !s->stretch.drawn || answer->spawned.why_not;
+    s->before = answer->block;
     if (s->proposed.waits && s->decides) {
         more = ka_simulate_search(d, answer, demand->workers_limit);
     }
     if (more.workers || more.min_spare || more.async_factor) {
-        s->before = answer->block;
         s->before_result = s->proposed.result;
         if (more.workers) {
             demand->workers = more.workers;
@@ -222,9 +235,12 @@ static void simulate_block(const ka_decision *d, ka_mpm_answer *answer,
                                ? 2 * (int64_t)more.min_spare
                                : v[KA_BLOCK_MAX_SPARE]);
         raise_item(answer, KA_BLOCK_ASYNC_FACTOR, more.async_factor);
-        mark_raised(answer);
         ka_simulate_block(d, answer);
     }
+    if (s->decides) {
+        simulate_start(d, answer);
+    }
+    mark_raised(answer);
     ka_simulate_now(d, answer);
 }
 

@@ -169,6 +169,9 @@ typedef struct ka_simulated {
                             had waited */
     ka_block before;     /* without that, */
     ka_sim_result before_result;
+    bool started_known;
+    ka_simulated_run started; /* the proposed ones, from a start */
+    ka_sim_result before_start; /* with before's StartServers */
     int64_t limit;       /* workers that memory holds; -1: not known */
     bool now_known;      /* all present settings that count */
     bool now_differs;    /* from those proposed */

@@ -46,18 +46,28 @@ static const char *stretch_of(apr_pool_t *p, const ka_simulated *s)
 
 /* ---- rows ---------------------------------------------------------------------- */
 
+/* What the simulation asks for; the others follow from these. */
+#define ASKED_FOR                                                              \
+    (1u << KA_BLOCK_MIN_SPARE | 1u << KA_BLOCK_MAX_REQUEST_WORKERS |           \
+     1u << KA_BLOCK_ASYNC_FACTOR | 1u << KA_BLOCK_START_SERVERS)
+
 const char *ka_why_raised(const ka_row_context *c, ka_block_item item,
                           const char *why)
 {
     const ka_simulated *s = &c->answer->simulated;
     apr_pool_t *p = c->d->pool;
 
-    if (!(s->raised & 1u << item)) {
+    if (!(s->raised & ASKED_FOR & 1u << item) ||
+        (item == KA_BLOCK_START_SERVERS && s->before_start.waited == 0)) {
         return why;
     }
-    return apr_psprintf(p, "%s Raised from %s: simulated, in %s %s without.",
-                        why, ka_words_count(p, s->before.value[item]),
-                        stretch_of(p, s), who_waits(p, &s->before_result));
+    return apr_psprintf(
+        p, "%s Raised from %s: simulated, %s %s %s without.", why,
+        ka_words_count(p, s->before.value[item]),
+        item == KA_BLOCK_START_SERVERS ? "after a start into" : "in",
+        stretch_of(p, s),
+        who_waits(p, item == KA_BLOCK_START_SERVERS ? &s->before_start
+                                                    : &s->before_result));
 }
 
 /* ---- warnings ------------------------------------------------------------------ */

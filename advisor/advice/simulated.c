@@ -47,14 +47,14 @@ static bool find_stretch(job *j)
         r = ka_group_busiest(&unused, r, &j->answer->supply,
                              r->high[j->answer->choice.index].timeout_us);
     }
-    j->host = r ? r->host : NULL;
+    j->host = r && d->report->host_n > 0 ? r->host : NULL;
     return r && r->stretch.at &&
            r->stretch.at(&j->stretch, r->stretch.context, d->options->growth,
                          d->pool);
 }
 
 /* As long as a server has run: the workers that are held in the mean, and
- * spare ones.  A start is the spawn loop's subject (spawned.h). */
+ * spare ones. */
 static void set_running(const job *j, ka_sim_config *c)
 {
     const ka_stretch_model model = ka_stretch_expect(
@@ -97,13 +97,18 @@ static bool somebody_waits(const ka_sim_result *r)
            r->dropped * 1000 > r->outcome.requests;
 }
 
-/* Its series are not kept, but in the job's pool. */
-static bool run(const job *j, ka_sim_result *out, const ka_sim_config *config)
+/* Its series are not kept, but in the job's pool.
+ * @param start  with StartServers as configured; else from a server that runs
+ */
+static bool run(const job *j, ka_sim_result *out, const ka_sim_config *config,
+                bool start)
 {
     ka_sim_config c = *config;
     bool done;
 
-    set_running(j, &c);
+    if (!start) {
+        set_running(j, &c);
+    }
     done = !ka_sim_run(out, &c, j->stretch.traffic, 1, j->pool);
     out->points = NULL;
     out->point_n = 0;
@@ -112,7 +117,7 @@ static bool run(const job *j, ka_sim_result *out, const ka_sim_config *config)
 }
 
 static bool play(const job *j, ka_simulated_run *out,
-                 const ka_sim_config *config)
+                 const ka_sim_config *config, bool start)
 {
     const ka_stretch_model model =
         ka_stretch_expect(&j->stretch, config->spawn.mpm, config->timeout_us,
@@ -120,7 +125,7 @@ static bool play(const job *j, ka_simulated_run *out,
 
     *out = (ka_simulated_run){.timeout_us = config->timeout_us,
                               .held_expected = model.held_mean};
-    if (!run(j, &out->result, config)) {
+    if (!run(j, &out->result, config, start)) {
         return false;
     }
     out->waits = somebody_waits(&out->result);
@@ -135,6 +140,7 @@ static ka_sim_config config_of_block(const job *j)
     const int64_t *v = a->block.value;
     const ka_spawn_settings spawn = {
         .mpm = a->mpm,
+        .start_servers = whole(v[KA_BLOCK_START_SERVERS]),
         .min_spare = whole(v[KA_BLOCK_MIN_SPARE]),
         .max_spare = whole(v[KA_BLOCK_MAX_SPARE]),
         .threads_per_child =
@@ -184,7 +190,7 @@ bool ka_simulate_block(const ka_decision *d, ka_mpm_answer *a)
     config = config_of_block(&j);
     out->stretch = j.stretch;
     out->host = j.host;
-    out->known = play(&j, &out->proposed, &config);
+    out->known = play(&j, &out->proposed, &config, false);
     job_end(&j);
     return out->known;
 }
@@ -203,7 +209,7 @@ bool ka_simulate_otherwise(ka_sim_result *out, const ka_decision *d,
     config = config_of_block(&j);
     config.timeout_us = timeout_us;
     config.adaptive = adaptive;
-    done = run(&j, out, &config);
+    done = run(&j, out, &config, false);
     job_end(&j);
     return done;
 }
@@ -243,7 +249,7 @@ void ka_simulate_now(const ka_decision *d, ka_mpm_answer *a)
     proposed = config_of_block(&j);
     out->now_settings = spawn;
     out->now_differs = !same_settings(&config, &proposed);
-    out->now_known = play(&j, &out->now, &config);
+    out->now_known = play(&j, &out->now, &config, false);
     job_end(&j);
 }
 
@@ -253,12 +259,13 @@ typedef struct search {
     const job *j;
     ka_sim_config config;
     ka_sim_result result; /* of the last try */
+    bool start;           /* as in run() */
     bool failed;          /* no memory: nothing is enough then */
 } search;
 
 static bool suffices(search *s)
 {
-    s->failed = s->failed || !run(s->j, &s->result, &s->config);
+    s->failed = s->failed || !run(s->j, &s->result, &s->config, s->start);
     return !s->failed && !somebody_waits(&s->result);
 }
 
@@ -415,4 +422,36 @@ ka_simulated_more ka_simulate_search(const ka_decision *d,
     }
     job_end(&j);
     return s.failed ? (ka_simulated_more){0} : more;
+}
+
+/* ---- a start ------------------------------------------------------------------- */
+
+static void set_start(search *s, uint32_t children)
+{
+    s->config.spawn.start_servers = children;
+}
+
+uint32_t ka_simulate_start(const ka_decision *d, ka_mpm_answer *a)
+{
+    ka_simulated *out = &a->simulated;
+    uint32_t children = 0, most;
+    search s;
+    job j;
+
+    if (!job_begin(&j, d, a)) {
+        return 0;
+    }
+    s = (search){.j = &j, .config = config_of_block(&j), .start = true};
+    out->started_known = play(&j, &out->started, &s.config, true);
+    most = s.config.spawn.max_request_workers /
+           s.config.spawn.threads_per_child;
+    if (out->started_known && out->started.waits &&
+        s.config.spawn.start_servers < most) {
+        const uint32_t least = s.config.spawn.start_servers;
+
+        set_start(&s, most);
+        children = suffices(&s) ? smallest(&s, set_start, least, most) : 0;
+    }
+    job_end(&j);
+    return children;
 }

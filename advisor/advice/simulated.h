@@ -27,6 +27,14 @@ typedef struct ka_simulated_more {
  */
 bool ka_simulate_block(const ka_decision *d, ka_mpm_answer *a);
 
+/**
+ * Plays the answer's block from a start with its StartServers as the stretch
+ * begins.
+ * @return the smallest StartServers with which nobody waits, about as above; 0:
+ *         they are enough, or no number is
+ */
+uint32_t ka_simulate_start(const ka_decision *d, ka_mpm_answer *a);
+
 /** Plays the present settings, if all that count are known. */
 void ka_simulate_now(const ka_decision *d, ka_mpm_answer *a);
 

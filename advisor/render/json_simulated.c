@@ -74,11 +74,12 @@ json_t *ka_doc_simulated(const ka_mpm_answer *answer, apr_pool_t *pool)
     if (!s->known) {
         return json_null();
     }
-    return json_pack("{s:o, s:b, s:o, s:o, s:o, s:o}", "traffic",
+    return json_pack("{s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "traffic",
                      traffic(&s->stretch, pool), "decides", (int)s->decides,
                      "host",
                      ka_doc_text(s->host, pool), "now",
                      s->now_known ? run_json(&s->now) : json_null(),
-                     "proposed", run_json(&s->proposed), "raised",
-                     raised(answer));
+                     "proposed", run_json(&s->proposed), "started",
+                     s->started_known ? run_json(&s->started) : json_null(),
+                     "raised", raised(answer));
 }

@@ -191,6 +191,29 @@ static void test_simulated__events_factor(void **state)
     assert_false(simulated(r)->proposed.waits);
 }
 
+/* Nothing but a burst at the very begin, which two of the default's children
+ * cannot take; later nobody waits. */
+static void test_simulated__start_servers(void **state)
+{
+    fixture *f = make_bursty(1, *state);
+    site_traffic *t = f->report.stretch.context;
+    const ka_report *r = ask(f, *state);
+    const int64_t before = value_of(r, "StartServers");
+    size_t i;
+
+    assert_false(simulated(r)->started.waits);
+    for (i = 0; i < 200; i++) {
+        t->chains[i].start_us = 0;
+    }
+    ka_server_set(&f->server, KA_FACT_MIN_SPARE, 150, false, "test");
+    r = ask(f, *state);
+    assert_true(value_of(r, "StartServers") > before + 50);
+    assert_false(simulated(r)->started.waits);
+    assert_says(row_of(r, "StartServers")->because,
+                "simulated, after a start into the busiest 20min 1 connection "
+                "in ");
+}
+
 /* ---- when it says nothing -------------------------------------------------- */
 
 static void test_simulated__not_without_traffic_or_service_times(void **state)
@@ -314,6 +337,7 @@ int main(void)
         unit_test(test_simulated__workers_within_memory),
         unit_test(test_simulated__what_memory_forbids_is_a_warning),
         unit_test(test_simulated__events_factor),
+        unit_test(test_simulated__start_servers),
         unit_test(test_simulated__not_without_traffic_or_service_times),
         unit_test(test_simulated__draws_give_way_to_seconds),
         unit_test(test_simulated__who_waits_now),

@@ -51,23 +51,42 @@ static const char *stretch_of(apr_pool_t *p, const ka_simulated *s)
     (1u << KA_BLOCK_MIN_SPARE | 1u << KA_BLOCK_MAX_REQUEST_WORKERS |           \
      1u << KA_BLOCK_ASYNC_FACTOR | 1u << KA_BLOCK_START_SERVERS)
 
+/* The number itself is what was sought; of the others more was. */
+static const char *sought(const ka_row_context *c, ka_block_item item,
+                          const char *where, const ka_sim_result *before)
+{
+    const ka_mpm_answer *a = c->answer;
+    apr_pool_t *p = c->d->pool;
+
+    return apr_psprintf(
+        p, "With %s%s nobody waits at p99.9: simulated, %s %s; with %s, %s.",
+        ka_words_count(p, a->block.value[item]),
+        item == KA_BLOCK_MIN_SPARE ? " spare" : "", where,
+        stretch_of(p, &a->simulated),
+        ka_words_count(p, a->simulated.before.value[item]),
+        who_waits(p, before));
+}
+
 const char *ka_why_raised(const ka_row_context *c, ka_block_item item,
                           const char *why)
 {
     const ka_simulated *s = &c->answer->simulated;
     apr_pool_t *p = c->d->pool;
 
-    if (!(s->raised & ASKED_FOR & 1u << item) ||
-        (item == KA_BLOCK_START_SERVERS && s->before_start.waited == 0)) {
+    if (!(s->raised & ASKED_FOR & 1u << item)) {
         return why;
     }
-    return apr_psprintf(
-        p, "%s Raised from %s: simulated, %s %s %s without.", why,
-        ka_words_count(p, s->before.value[item]),
-        item == KA_BLOCK_START_SERVERS ? "after a start into" : "in",
-        stretch_of(p, s),
-        who_waits(p, item == KA_BLOCK_START_SERVERS ? &s->before_start
-                                                    : &s->before_result));
+    if (item == KA_BLOCK_START_SERVERS) {
+        return s->before_start.waited
+                   ? sought(c, item, "after a start into", &s->before_start)
+                   : why;
+    }
+    if (item == KA_BLOCK_MIN_SPARE && !s->proposed.waits) {
+        return sought(c, item, "in", &s->before_result);
+    }
+    return apr_psprintf(p, "%s Raised from %s: simulated, in %s %s without.",
+                        why, ka_words_count(p, s->before.value[item]),
+                        stretch_of(p, s), who_waits(p, &s->before_result));
 }
 
 /* ---- warnings ------------------------------------------------------------------ */

@@ -259,6 +259,7 @@ typedef struct search {
     const job *j;
     ka_sim_config config;
     ka_sim_result result; /* of the last try */
+    uint32_t max_spare;   /* of the block: not less */
     bool start;           /* as in run() */
     bool failed;          /* no memory: nothing is enough then */
 } search;
@@ -275,7 +276,7 @@ static void set_spare(search *s, uint32_t min_spare)
     const uint32_t most = ka_spawn_max_spare(spawn, min_spare);
 
     spawn->min_spare = min_spare;
-    spawn->max_spare = most > spawn->max_spare ? most : spawn->max_spare;
+    spawn->max_spare = most > s->max_spare ? most : s->max_spare;
 }
 
 static void set_factor(search *s, uint32_t factor)
@@ -415,7 +416,8 @@ ka_simulated_more ka_simulate_search(const ka_decision *d,
         return more;
     }
     block = config_of_block(&j);
-    s = (search){.j = &j, .config = block};
+    s = (search){
+        .j = &j, .config = block, .max_spare = block.spawn.max_spare};
     if (!search_within(&more, &s, &block)) {
         more = (ka_simulated_more){0};
         search_beyond(&more, &s, &block, limit);

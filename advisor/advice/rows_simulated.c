@@ -44,7 +44,7 @@ static const char *stretch_of(apr_pool_t *p, const ka_simulated *s)
         s->host ? ka_words_clean(p, s->host, false) : "");
 }
 
-/* ---- rows ---------------------------------------------------------------------- */
+/* ---- rows --------------------------------------------------------------- */
 
 /* What the simulation asks for; the others follow from these. */
 #define ASKED_FOR                                                              \
@@ -89,7 +89,7 @@ const char *ka_why_raised(const ka_row_context *c, ka_block_item item,
                         stretch_of(p, s), who_waits(p, &s->before_result));
 }
 
-/* ---- warnings ------------------------------------------------------------------ */
+/* ---- warnings ----------------------------------------------------------- */
 
 /* What would have to change, where no number of the block is enough. */
 static const char *way_out(const ka_decision *d, const ka_mpm_answer *a)

@@ -15,7 +15,8 @@
 /* httpd's default. */
 #define MAX_KEEPALIVE_REQUESTS 100
 
-/* Where no memory limits them, no more workers are tried, nor a larger factor. */
+/* Where no memory limits them, no more workers are tried, nor a larger
+ * factor. */
 #define WORKERS_MOST 4096u
 #define FACTOR_MOST 64u
 
@@ -27,7 +28,7 @@ static uint32_t whole(int64_t value)
     return value < 0 ? 0 : value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
 }
 
-/* ---- one run --------------------------------------------------------------- */
+/* ---- one run ------------------------------------------------------------ */
 
 typedef struct job {
     const ka_decision *d;
@@ -132,7 +133,7 @@ static bool play(const job *j, ka_simulated_run *out,
     return true;
 }
 
-/* ---- the block --------------------------------------------------------------- */
+/* ---- the block ---------------------------------------------------------- */
 
 static ka_sim_config config_of_block(const job *j)
 {
@@ -214,7 +215,7 @@ bool ka_simulate_otherwise(ka_sim_result *out, const ka_decision *d,
     return done;
 }
 
-/* ---- present settings -------------------------------------------------------- */
+/* ---- present settings --------------------------------------------------- */
 
 static bool same_settings(const ka_sim_config *a, const ka_sim_config *b)
 {
@@ -253,7 +254,7 @@ void ka_simulate_now(const ka_decision *d, ka_mpm_answer *a)
     job_end(&j);
 }
 
-/* ---- the search --------------------------------------------------------------- */
+/* ---- the search --------------------------------------------------------- */
 
 typedef struct search {
     const job *j;
@@ -426,7 +427,7 @@ ka_simulated_more ka_simulate_search(const ka_decision *d,
     return s.failed ? (ka_simulated_more){0} : more;
 }
 
-/* ---- a start ------------------------------------------------------------------- */
+/* ---- a start ------------------------------------------------------------ */
 
 static void set_start(search *s, uint32_t children)
 {

@@ -156,7 +156,7 @@ apr_status_t ka_stretch_of(ka_stretch *out, const char **error,
     return find(out, error, a, want, pool);
 }
 
-/* ---- for a report -------------------------------------------------------- */
+/* ---- for a report ------------------------------------------------------- */
 
 static size_t most_drawn(const ka_analysis *a)
 {

@@ -44,7 +44,7 @@ apr_status_t ka_stretch_recent(ka_stretch *out, const char **why_not,
                                const ka_analysis *analysis,
                                const ka_stretch_want *want, apr_pool_t *pool);
 
-/** ka_stretch_of for an analysis that has a tally, or that has `hist`: drawn. */
+/** ka_stretch_of for an analysis that has a tally, or `hist`: drawn. */
 apr_status_t ka_stretch_draw_tally(ka_stretch *out, const char **error,
                                    const ka_analysis *analysis,
                                    const ka_stretch_want *want,

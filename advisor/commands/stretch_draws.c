@@ -231,7 +231,7 @@ apr_status_t ka_stretch_draw_tally(ka_stretch *out, const char **error,
                       "the distributions that were counted", want->seed, pool);
 }
 
-/* ---- segments and Prometheus --------------------------------------------- */
+/* ---- segments and Prometheus -------------------------------------------- */
 
 /* First second of the hour with most connections. */
 static size_t busiest_second(const ka_live *live)

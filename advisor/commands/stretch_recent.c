@@ -112,7 +112,8 @@ apr_status_t ka_stretch_recent(ka_stretch *out, const char **why_not,
 
     *why_not = "the ring of recent connections cannot be used";
     if (!ka_recent_trace(&trace, live->recent, live->recent_n,
-                         &a->profile.total.gap, wanted_of(live, pool), want->seed, pool)) {
+                         &a->profile.total.gap, wanted_of(live, pool),
+                         want->seed, pool)) {
         return rv;
     }
     if (ka_trace_cut(&part, &trace, ka_trace_at(&trace, s.begin_us),

@@ -94,7 +94,7 @@ typedef struct ka_sim_config {
     int64_t accept_us;        /* a: worker time before the first request */
     int64_t linger_us;        /* l: prefork, worker: after the server's close */
     int64_t child_start_us;   /* from fork to the first accept */
-    int64_t restart_us;       /* a graceful restart, after the begin; < 0: none */
+    int64_t restart_us;       /* a graceful one, after the begin; < 0: none */
     int64_t handshake_cpu_us; /* CPU time of a new connection */
     int64_t process_bytes;    /* USS of a child; -1: not known */
     int64_t shared_bytes;     /* of all children together; < 0 counts as 0 */

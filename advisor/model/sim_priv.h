@@ -143,7 +143,7 @@ void ka_sim_push(ka_sim *s, int64_t at, ka_sim_kind kind, uint32_t id);
 /** An int64_t sum that stops at the ends. */
 int64_t ka_sim_add(int64_t a, int64_t b);
 
-/* ---- clients (sim.c) ----------------------------------------------------- */
+/* ---- clients (sim.c) ---------------------------------------------------- */
 
 /** A child has accepted the client at the head of the queue. */
 void ka_sim_accepted(ka_sim *s, uint32_t client, uint32_t child);
@@ -157,7 +157,7 @@ typedef enum ka_sim_why {
 /** The server closes a connection that was idle, and listed. */
 void ka_sim_cut(ka_sim *s, uint32_t client, ka_sim_why why);
 
-/* ---- children (sim_server.c) --------------------------------------------- */
+/* ---- children (sim_server.c) -------------------------------------------- */
 
 /** Starts n children. */
 void ka_sim_start(ka_sim *s, uint32_t n, bool ready);
@@ -215,7 +215,7 @@ ka_policy ka_sim_policy_of(const ka_sim_config *config);
  * ones. */
 void ka_sim_end_child(ka_sim *s, uint32_t child);
 
-/* ---- restart (sim_restart.c) ----------------------------------------------- */
+/* ---- restart (sim_restart.c) -------------------------------------------- */
 
 /** The configured one is to come, if there is one. */
 void ka_sim_expect_restart(ka_sim *s);
@@ -223,7 +223,7 @@ void ka_sim_restart(ka_sim *s, uint32_t unused);
 /** A connection was accepted that came at came_us. */
 void ka_sim_count_wave(ka_sim *s, int64_t came_us, int64_t wait_us);
 
-/* ---- counting (sim_count.c) ----------------------------------------------- */
+/* ---- counting (sim_count.c) --------------------------------------------- */
 
 /** @return false without memory */
 bool ka_sim_count_begin(ka_sim *s, apr_pool_t *pool);

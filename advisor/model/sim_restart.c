@@ -61,7 +61,8 @@ void ka_sim_count_wave(ka_sim *s, int64_t came_us, int64_t wait_us)
     ka_sim_wave *wave = &s->out->restart;
     const int64_t at = instant_of(s);
 
-    if (s->config->restart_us < 0 || came_us >= ka_sim_add(at, KA_SIM_WAVE_US)) {
+    if (s->config->restart_us < 0 ||
+        came_us >= ka_sim_add(at, KA_SIM_WAVE_US)) {
         return;
     }
     if (came_us < at) {

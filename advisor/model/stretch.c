@@ -10,7 +10,7 @@
 /* Copies of a chain come so much later at most. */
 #define APART_US 10000000u
 
-/* ---- the closed form ------------------------------------------------------ */
+/* ---- the closed form ---------------------------------------------------- */
 
 typedef struct sums {
     uint64_t opens, closes; /* of the server */
@@ -78,7 +78,7 @@ ka_stretch_model ka_stretch_expect(const ka_stretch *stretch, ka_mpm mpm,
     return model;
 }
 
-/* ---- growth ---------------------------------------------------------------- */
+/* ---- growth ------------------------------------------------------------- */
 
 static int by_start(const void *a, const void *b)
 {

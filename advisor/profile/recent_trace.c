@@ -32,7 +32,7 @@ static int64_t time_of(uint64_t us)
     return us < (uint64_t)KA_TRACE_TIME_MAX ? (int64_t)us : KA_TRACE_TIME_MAX;
 }
 
-/* ---- connections ----------------------------------------------------------- */
+/* ---- connections -------------------------------------------------------- */
 
 /* Whether the client might have gone on with it. */
 static bool server_closed(unsigned reason)
@@ -108,7 +108,7 @@ static void link_spans(span *spans, size_t n)
     }
 }
 
-/* ---- gaps ------------------------------------------------------------------- */
+/* ---- gaps --------------------------------------------------------------- */
 
 /* Gaps below a connection's longest, as likely as they were recorded. */
 typedef struct gaps {
@@ -184,7 +184,7 @@ static void share_out(int64_t *out, size_t n, int64_t rest_us,
     }
 }
 
-/* ---- requests --------------------------------------------------------------- */
+/* ---- requests ----------------------------------------------------------- */
 
 /* gaps_us[n - 1]: those between the connection's n requests. */
 static void set_gaps(int64_t *gaps_us, const ka_segment_recent *r,
@@ -241,7 +241,7 @@ static int by_begin(const void *a, const void *b)
     return (x->span > y->span) - (x->span < y->span);
 }
 
-/* ---- the trace -------------------------------------------------------------- */
+/* ---- the trace ---------------------------------------------------------- */
 
 static int64_t tail_of(const span *s)
 {

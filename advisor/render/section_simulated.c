@@ -42,7 +42,7 @@ static shown runs_of(const ka_report *report)
     return s;
 }
 
-/* ---- cells ------------------------------------------------------------------ */
+/* ---- cells -------------------------------------------------------------- */
 
 typedef const char *cell_fn(const ka_simulated_run *run, apr_pool_t *p);
 
@@ -118,7 +118,7 @@ static const struct {
             {"children, mean / most", children_cell},
             {"memory of processes, most", memory_cell}};
 
-/* ---- all of it ---------------------------------------------------------------- */
+/* ---- all of it ---------------------------------------------------------- */
 
 static const char *basis(apr_pool_t *p, const ka_simulated *s)
 {

@@ -134,7 +134,7 @@ static json_t *memory(const ka_sim_result *r)
                      "peak", ka_doc_whole(r->memory_most_bytes));
 }
 
-/* ---- mod_kapolicy -------------------------------------------------------- */
+/* ---- mod_kapolicy ------------------------------------------------------- */
 
 static json_t *rules(const ka_sim_side *side, apr_pool_t *pool)
 {
@@ -209,7 +209,7 @@ static json_t *restart(const ka_sim_side *side)
         ka_doc_seconds(w->wait_most_us));
 }
 
-/* ---- a run --------------------------------------------------------------- */
+/* ---- a run -------------------------------------------------------------- */
 
 static json_t *run(const ka_sim_side *side, const char *verdict,
                    apr_pool_t *pool)
@@ -240,10 +240,12 @@ static json_t *traffic(const ka_sim_view *view, apr_pool_t *pool)
 {
     return json_pack("{s:o, s:o, s:o, s:b, s:o}", "requests",
                      ka_doc_whole((int64_t)view->stretch.requests), "chains",
-                     ka_doc_whole((int64_t)view->stretch.traffic->chain_n), "window_s",
+                     ka_doc_whole((int64_t)view->stretch.traffic->chain_n),
+                     "window_s",
                      ka_doc_seconds(view->stretch.traffic->end_us -
                                     view->stretch.traffic->begin_us),
-                     "drawn", view->stretch.drawn, "how", ka_doc_text(view->stretch.how, pool));
+                     "drawn", view->stretch.drawn, "how",
+                     ka_doc_text(view->stretch.how, pool));
 }
 
 apr_status_t ka_render_sim_json(FILE *out, const ka_sim_view *view)

@@ -37,7 +37,7 @@ static const char *label_of(const ka_sim_view *view, size_t side,
     return ka_words_clean(pool, name, false);
 }
 
-/* ---- one value for each configuration ------------------------------------ */
+/* ---- one value for each configuration ----------------------------------- */
 
 typedef const char *cell_fn(const ka_sim_side *side, apr_pool_t *pool);
 
@@ -351,14 +351,15 @@ static void print_verdicts(ka_page *page, const ka_sim_view *view)
 static void print_basis(ka_page *page, const ka_sim_view *view)
 {
     apr_pool_t *pool = page->pool;
-    int64_t us = view->stretch.traffic->end_us - view->stretch.traffic->begin_us;
+    const ka_stretch *s = &view->stretch;
+    int64_t us = s->traffic->end_us - s->traffic->begin_us;
     size_t i;
 
     ka_page_heading(page, "What this rests on");
     ka_page_item(page, "traffic", view->stretch.how);
     ka_page_item(page, "",
                  apr_psprintf(pool, "%s of %s in %s, seed %" APR_UINT64_T_FMT,
-                              ka_words_plural(pool, (int64_t)view->stretch.requests,
+                              ka_words_plural(pool, (int64_t)s->requests,
                                               "request"),
                               ka_words_plural(
                                   pool, (int64_t)view->stretch.traffic->chain_n,

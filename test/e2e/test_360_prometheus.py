@@ -193,6 +193,21 @@ def test_advise_prometheus__match_selects_one_server(fleet, report):
     assert alone["traffic"]["requests"] == same["traffic"]["requests"]
 
 
+def test_advise_prometheus__plays_the_block_on_draws(report):
+    """Each server's own, and the group's under its busiest."""
+    names = [host["host"] for host in report["hosts"]]
+    for part in (report, *report["hosts"]):
+        for answer in part["answers"]:
+            played = answer["simulation"]
+            assert played["traffic"]["drawn"] and played["decides"]
+            assert "Prometheus" in played["traffic"]["how"]
+            assert played["host"] in (names if part is report else [None])
+            run = played["proposed"]
+            assert run["connections"] > 0
+            if run["wait"]["connections"] == run["evicted"] == 0:
+                assert near(run["held_mean"], run["held_mean_expected"], 1e-3)
+
+
 def test_advise_prometheus__vhost_selects_traffic(fleet):
     port = sorted(fleet[1].values(), key=lambda h: h.admin)[0].port
     one = cli.report("advise", fleet[0].url, "--window", "1h", "--vhost",

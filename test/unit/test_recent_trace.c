@@ -16,7 +16,12 @@
 #define CLIENTS RING_CLIENTS
 #define T0 RING_T0
 
-/* ---- comparison ------------------------------------------------------------ */
+static bool rebuild(ka_trace *out, const ring *r, apr_pool_t *pool)
+{
+    return ka_recent_trace(out, r->items, r->n, &r->gap, NULL, 1, pool);
+}
+
+/* ---- comparison --------------------------------------------------------- */
 
 static void test_recent_trace__exact_at_its_timeout_and_above(void **state)
 {
@@ -27,7 +32,7 @@ static void test_recent_trace__exact_at_its_timeout_and_above(void **state)
     ring *r = make_ring(&trace, 1, *state);
     size_t i;
 
-    assert_true(ka_recent_trace(&rebuilt, r->items, r->n, &r->gap, NULL, 1, *state));
+    assert_true(rebuild(&rebuilt, r, *state));
     assert_int_equal(rebuilt.request_n, trace.request_n);
     assert_int_equal(rebuilt.chain_n, trace.chain_n);
     ka_sweep(of, timeouts, 4, &trace, &options);
@@ -59,8 +64,7 @@ static void test_recent_trace__close_below_its_timeout(void **state)
         ka_trace trace, rebuilt;
         ring *r = make_ring(&trace, seed, *state);
 
-        assert_true(
-            ka_recent_trace(&rebuilt, r->items, r->n, &r->gap, NULL, 1, *state));
+        assert_true(rebuild(&rebuilt, r, *state));
         ka_sweep(of, timeouts, 3, &trace, &options);
         ka_sweep(is, timeouts, 3, &rebuilt, &options);
         for (i = 0; i < 3; i++) {
@@ -95,7 +99,7 @@ static void test_recent_trace__simulates_like_its_trace(void **state)
     ring *r = make_ring(&trace, 7, *state);
     ka_sim_result of, is;
 
-    assert_true(ka_recent_trace(&rebuilt, r->items, r->n, &r->gap, NULL, 1, *state));
+    assert_true(rebuild(&rebuilt, r, *state));
     of = play(&trace, *state);
     is = play(&rebuilt, *state);
     assert_true(of.waited > CLIENTS / 4);
@@ -110,7 +114,7 @@ static void test_recent_trace__simulates_like_its_trace(void **state)
     ka_trace_clear(&trace);
 }
 
-/* ---- foreign files ----------------------------------------------------------- */
+/* ---- foreign files ------------------------------------------------------ */
 
 static void test_recent_trace__left_out_or_refused(void **state)
 {

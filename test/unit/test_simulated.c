@@ -95,7 +95,7 @@ static const ka_simulated *simulated(const ka_report *r)
     return &r->answers[0].simulated;
 }
 
-/* ---- what is raised ------------------------------------------------------- */
+/* ---- what is raised ----------------------------------------------------- */
 
 static void test_simulated__enough_is_left_alone(void **state)
 {
@@ -239,7 +239,7 @@ static void test_simulated__start_servers(void **state)
     assert_says(row_of(r, "StartServers")->because, ", 1 connection in ");
 }
 
-/* ---- when it says nothing -------------------------------------------------- */
+/* ---- when it says nothing ----------------------------------------------- */
 
 static void test_simulated__not_without_traffic_or_service_times(void **state)
 {
@@ -287,7 +287,7 @@ static void test_simulated__draws_give_way_to_seconds(void **state)
     assert_null(warning_of(r, "proposed_waits"));
 }
 
-/* ---- present settings ------------------------------------------------------ */
+/* ---- present settings --------------------------------------------------- */
 
 static void set_now(fixture *f, int64_t min, int64_t max, int64_t workers)
 {
@@ -317,7 +317,7 @@ static void test_simulated__who_waits_now(void **state)
     assert_null(warning_of(r, "now_waits"));
 }
 
-/* ---- growth, groups --------------------------------------------------------- */
+/* ---- growth, groups ----------------------------------------------------- */
 
 static void test_simulated__growth_is_asked_for(void **state)
 {

@@ -19,7 +19,7 @@
 static const int64_t timeouts[] = {KA_TIMEOUT_OFF, 0, SEC, 5 * SEC, 60 * SEC};
 #define TIMEOUTS (sizeof(timeouts) / sizeof(timeouts[0]))
 
-/* ---- cutting -------------------------------------------------------------- */
+/* ---- cutting ------------------------------------------------------------ */
 
 static void test_trace_cut__chains_begin_and_end_at_the_cuts(void **state)
 {
@@ -80,7 +80,7 @@ static void test_trace_cut__all_of_it_is_the_trace(void **state)
     ka_trace_clear(&trace);
 }
 
-/* ---- the closed form ------------------------------------------------------- */
+/* ---- the closed form ---------------------------------------------------- */
 
 typedef struct pair {
     ka_trace part;
@@ -182,7 +182,7 @@ static void test_stretch__no_time_is_nothing(void **state)
     assert_near(m.held_mean, 0, 0);
 }
 
-/* ---- growth ---------------------------------------------------------------- */
+/* ---- growth ------------------------------------------------------------- */
 
 static void test_stretch_grow__factors(void **state)
 {

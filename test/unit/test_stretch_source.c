@@ -30,7 +30,7 @@ static void assert_says(const char *text, const char *part)
     }
 }
 
-/* ---- own requests ---------------------------------------------------------- */
+/* ---- own requests ------------------------------------------------------- */
 
 static ka_analysis *make_logged(uint32_t clients, int64_t window_us,
                                 apr_pool_t *pool)
@@ -103,7 +103,7 @@ static void test_stretch_source__nothing_is_said(void **state)
     assert_false(source.at(&out, source.context, 1, *state));
 }
 
-/* ---- segments -------------------------------------------------------------- */
+/* ---- segments ----------------------------------------------------------- */
 
 typedef struct segment {
     ka_analysis a;

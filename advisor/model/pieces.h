@@ -54,13 +54,18 @@ ka_piece_rows ka_piece_rows_make(size_t n, size_t timeout_n, apr_pool_t *pool);
 void ka_piece_rows_total(double *sums, const ka_piece_rows *rows,
                          size_t timeout_n);
 
+/** How many stretches of time are to be one block, where so many are covered;
+ * 0: too few are (KA_UNITS_MIN). */
+int64_t ka_pieces_together(double covered);
+
 /** Leaves out rows without weight. */
 void ka_piece_rows_drop_empty(ka_piece_rows *rows, size_t timeout_n);
 
 /**
  * Scales each number so that the rows add up to what outcomes[timeout_n] say,
  * weights to their window: for pieces that only show how traffic differs from
- * one to the next.  What no row has is spread by requests.
+ * one to the next.  What no row has is spread by requests.  Without a window
+ * no rows are left.
  */
 void ka_piece_rows_fit(ka_piece_rows *rows, const ka_outcome *outcomes,
                        size_t timeout_n);

@@ -9,6 +9,8 @@
 
 /* Largest double that is a whole number and fits. */
 #define COUNT_MAX 9e15
+/* What sums of many terms may differ by. */
+#define ROUNDING 1e-6
 
 static uint64_t whole(double value)
 {
@@ -276,7 +278,7 @@ static double unanswered_at(const ka_hist_traffic *t, const sums *s,
 static double lazy_at(const ka_hist_traffic *t, const sums *s,
                       const sums *in_force, int64_t timeout_us)
 {
-    double now = unanswered_in_force(t, in_force);
+    double now = t->lazy_us > 0 ? unanswered_in_force(t, in_force) : 0;
 
     return now > 0 ? unanswered_at(t, s, timeout_us) * t->lazy_us / now
                    : t->lazy_us;
@@ -288,16 +290,15 @@ static double lazy_at(const ka_hist_traffic *t, const sums *s,
 static double linger_at(const ka_hist_traffic *t, const sums *s,
                         const sums *in_force, int64_t timeout_us)
 {
-    double lazy_us =
-        t->lazy_us > 0 ? lazy_at(t, s, in_force, timeout_us) : 0;
+    double drain_us = timeout_us < 0 ? t->drain_us : 0;
     double closes = (double)t->server_closes;
     double more = timeout_us < 0 ? s->opened - closes
                                  : s->timed_out - in_force->timed_out;
 
     if (closes <= 0) {
-        return lazy_us + t->linger_us;
+        return drain_us + t->linger_us;
     }
-    return lazy_us + fmax(0, t->linger_us + more * t->linger_us / closes);
+    return drain_us + fmax(0, t->linger_us + more * t->linger_us / closes);
 }
 
 /* Of held connections, what those who do not answer may make too many. */
@@ -311,9 +312,21 @@ static bool is_bound(const ka_hist_traffic *t, const sums *s,
                BOUND_SHARE * off->held_mean * t->window_s * 1e6;
 }
 
-/* [M4] .. [M10] */
+/* [M6] in connection-microseconds, but for what children take to warm up. */
+static double warm_us(const ka_hist_traffic *t, const sums *s, double linger_us)
+{
+    return t->busy_us + s->opened * t->accept_us + s->idle_us + linger_us;
+}
+
+/* Warming up: as measured in force, and the more the more are held. */
+static double cold_us(const ka_hist_traffic *t, double warm_us, double now_us)
+{
+    return now_us > 0 ? t->cold_us * warm_us / now_us : 0;
+}
+
+/* [M4] .. [M10].  now_us: warm_us in force. */
 static void evaluate(ka_outcome *out, const ka_hist_traffic *t, const sums *s,
-                     double linger_us, int64_t timeout_us)
+                     double linger_us, int64_t timeout_us, double now_us)
 {
     double us = t->window_s * 1e6;
 
@@ -335,7 +348,9 @@ static void evaluate(ka_outcome *out, const ka_hist_traffic *t, const sums *s,
     out->connections_per_s = s->opened / t->window_s;
     out->handshakes_saved_per_s = (s->requests - s->opened) / t->window_s;
     out->idle_mean = s->idle_us / us;
-    out->busy_mean = (t->busy_us + s->opened * t->accept_us) / us;
+    out->busy_mean = (t->busy_us + s->opened * t->accept_us +
+                      cold_us(t, warm_us(t, s, linger_us), now_us)) /
+                     us;
     out->held_mean = out->busy_mean + out->idle_mean + linger_us / us;
     out->held_per_second = timeout_us < 0 ? 0 : s->timed_out / t->window_s;
 }
@@ -391,15 +406,47 @@ static void expected_init(expected *e, const ka_hist_traffic *t,
     *e = (expected){0};
 }
 
+/* What was counted while it happened stands.  So does the most of each second
+ * at T0, and with KeepAlive Off, where what was counted lacks short requests:
+ * no instant was missed there. */
+static void counted(ka_outcome *out, const ka_hist_traffic *t, const sums *s,
+                    double lazy_us, double now)
+{
+    double us = t->window_s * 1e6, answered = out->held_mean - lazy_us / us;
+    ka_held seconds = out->held;
+    const ka_curve_means means = {
+        .answered = answered,
+        .unanswered = answered + unanswered_at(t, s, out->timeout_us) / us,
+        .mean = out->held_mean,
+        .now = now};
+
+    /* Held may be a bound that nothing was counted up to. */
+    if (!out->measured || out->held_mean > now * (1 + ROUNDING) ||
+        !ka_curve_held_by(&out->held, &t->curve, &means)) {
+        return;
+    }
+    if (out->timeout_us < 0 || out->held_mean >= now * (1 - ROUNDING)) {
+        out->held.peak = out->timeout_us < 0
+                             ? fmin(out->held.peak, seconds.peak)
+                             : seconds.peak;
+        out->held.p999 = fmin(out->held.p999, seconds.p999);
+        out->held.p99 = fmin(out->held.p99, seconds.p99);
+    }
+}
+
 static apr_status_t evaluate_at(ka_outcome *out, const ka_hist_traffic *t,
                                 const ka_outcome *present, const sums *in_force,
-                                const expected *e, int64_t timeout_us)
+                                const expected *e, double now_us,
+                                int64_t timeout_us)
 {
     sums s = sums_at(t, timeout_us);
     ka_levels_expected levels;
+    double lazy_us;
     apr_status_t rv;
 
-    evaluate(out, t, &s, linger_at(t, &s, in_force, timeout_us), timeout_us);
+    lazy_us = lazy_at(t, &s, in_force, timeout_us);
+    evaluate(out, t, &s, lazy_us + linger_at(t, &s, in_force, timeout_us),
+             timeout_us, now_us);
     if (!(out->window_s > 0)) {
         return APR_SUCCESS;
     }
@@ -407,6 +454,7 @@ static apr_status_t evaluate_at(ka_outcome *out, const ka_hist_traffic *t,
         timeout_us < 0 && is_bound(t, &s, in_force, out);
     rv = ka_levels_held(&out->held, &t->open, expect_at(&levels, e, out, t),
                         present->held_mean, out->held_mean);
+    counted(out, t, &s, lazy_us, present->held_mean);
     return rv ? rv
               : ka_levels_held(&out->busy, &t->busy, NULL, present->busy_mean,
                                out->busy_mean);
@@ -416,19 +464,20 @@ apr_status_t ka_histsweep(ka_outcome *out, const int64_t *timeouts, size_t n,
                           const ka_hist_traffic *traffic)
 {
     sums in_force = sums_in_force(traffic, 0);
+    double linger_us = traffic->linger_us + traffic->lazy_us;
+    double now_us = warm_us(traffic, &in_force, linger_us);
     apr_status_t rv = APR_SUCCESS;
     ka_outcome present;
     expected e;
     size_t i;
 
-    evaluate(&present, traffic, &in_force,
-             traffic->linger_us + traffic->lazy_us, 0);
+    evaluate(&present, traffic, &in_force, linger_us, 0, now_us);
     expected_init(&e, traffic, &present);
     for (i = 0; i < n && !rv; i++) {
         rv = timeouts[i] < (i ? timeouts[i - 1] : KA_TIMEOUT_OFF)
                  ? APR_EINVAL
                  : evaluate_at(&out[i], traffic, &present, &in_force, &e,
-                               timeouts[i]);
+                               now_us, timeouts[i]);
     }
     free(e.now);
     free(e.to);

@@ -14,11 +14,14 @@
  *     closed by themselves (closers.h), so that T > T0
  *       keeps open  R(T) S(T)       saves  sum of S(x) over the returns x <= T
  *       is idle     integral of R(x) S(x) from T0 to T
- *   - who held at once.  Peaks, quantiles and z come from a history of single
+ *   - who held at once.  Peaks, quantiles and z are those of curve.h up to
+ *     T0; above it, and without that, they come from a history of single
  *     seconds at T0, scaled for other T as levels.h says.
  *
- * Unlike a log they show the accept term a of [M6], and lingering closes: at
- * T0 just as measured, elsewhere
+ * Unlike a log they show the accept term a of [M6], what it took more in
+ * children that had to warm up, at T0 just as measured, and elsewhere as many
+ * of them as are needed to hold what is held; and lingering closes: at T0 just
+ * as measured, elsewhere
  *   - those that clients answered, by their mean for a close that the server
  *     began;
  *   - those that clients left unanswered until they next looked: for a wait of
@@ -28,7 +31,9 @@
  *     KeepAlive Off event has a long c: most who never come back will have
  *     closed within it, but nothing tells how soon, so all are taken to stay:
  *     held is a bound then (held_is_bound).  When they do come back, it is on
- *     any of their connections, another one's x.
+ *     any of their connections, another one's x;
+ *   - with KeepAlive Off those of slow readers, who under a timeout take part
+ *     of the idle time to read what the kernel still has.
  */
 #ifndef KA_HISTSWEEP_H
 #define KA_HISTSWEEP_H
@@ -36,6 +41,7 @@
 #include <apr_errno.h>
 #include <ka_histogram.h>
 #include <ka_survival.h>
+#include "curve.h"
 #include "levels.h"
 #include "outcome.h"
 
@@ -66,14 +72,19 @@ typedef struct ka_hist_traffic {
     size_t part_n;
     double busy_us;         /* S */
     double accept_us;       /* a: mean from accept to first request */
+    double cold_us;         /* beyond a, in the first connections of children,
+                               together */
     double linger_us;       /* lingering closes that were answered, together */
     double lazy_us;         /* those left unanswered: what httpd waited */
+    double drain_us;        /* what httpd would linger with KeepAlive Off till
+                               slow readers have read, together */
     int64_t linger_off_us;  /* c with KeepAlive Off; 0: KA_LINGER_US */
     uint64_t server_closes; /* closes that the server began: with T0's */
     double window_s;        /* W */
     ka_survival survival;
     ka_levels open; /* maxima of open connections at T0 */
     ka_levels busy; /* ... of busy ones */
+    ka_curve curve; /* open connections at once up to T0, if counted */
 } ka_hist_traffic;
 
 /** Empties the distributions of a part. */

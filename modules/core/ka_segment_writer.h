@@ -51,24 +51,22 @@ static inline void ka_stats_count(ka_segment_stats *stats, unsigned counter,
  * if it is past the end. */
 void ka_stats_add(ka_segment_stats *stats, unsigned quantity, uint64_t value);
 
-/** ka_hist_bin_index without the call; a unit test holds them together. */
+/** ka_hist_bin_index without a call or a branch; a unit test holds them
+ * together. */
 static inline size_t ka_stats_bin(uint64_t value)
 {
+    const uint64_t least = UINT64_C(1) << KA_HIST_SUB_BITS;
     unsigned shift;
 
-    if (value < UINT64_C(1) << KA_HIST_SUB_BITS) {
-        return value;
-    }
-    if (__builtin_expect(value >= KA_HIST_MAX, 0)) {
-        return KA_HIST_BINS - 1;
-    }
-    shift = 63u - (unsigned)__builtin_clzll(value) - KA_HIST_SUB_BITS;
+    value = value < KA_HIST_MAX ? value : KA_HIST_MAX - 1;
+    shift = 63u - (unsigned)__builtin_clzll(value | least) - KA_HIST_SUB_BITS;
     return ((size_t)shift << KA_HIST_SUB_BITS) + (size_t)(value >> shift);
 }
 
 /** ka_stats_add for the distributions by class: KA_QUANTITY_GAP, _SERVICE,
- * _TAIL; these have all the bins that there are. */
-static inline void ka_stats_add_time(ka_segment_stats *stats, unsigned quantity,
+ * _TAIL; these have all the bins that there are.  What is past the end is not
+ * counted as clamped: ka_stats_clamp does. */
+static inline void ka_stats_add_span(ka_segment_stats *stats, unsigned quantity,
                                      uint64_t us)
 {
     ka_hist_bin *bin = &stats->bins[quantity * KA_QUANTITY_BINS(KA_TIME_BITS)];
@@ -76,9 +74,21 @@ static inline void ka_stats_add_time(ka_segment_stats *stats, unsigned quantity,
     bin += ka_stats_bin(us);
     ka_atomic_add(&bin->count, 1);
     ka_atomic_add(&bin->sum, us);
+}
+
+static inline void ka_stats_clamp(ka_segment_stats *stats, uint64_t us)
+{
     if (__builtin_expect(us >> KA_TIME_BITS != 0, 0)) {
         ka_stats_count(stats, KA_COUNTER_CLAMPED, 1);
     }
+}
+
+/** Both. */
+static inline void ka_stats_add_time(ka_segment_stats *stats, unsigned quantity,
+                                     uint64_t us)
+{
+    ka_stats_add_span(stats, quantity, us);
+    ka_stats_clamp(stats, us);
 }
 
 /* Where in the history a moment lies. */

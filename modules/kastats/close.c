@@ -141,6 +141,7 @@ static void publish(const kastats_conn *conn, int64_t now)
     if (conn->tail_us >= 0) {
         ka_stats_add_time(stats, KA_QUANTITY_TAIL + conn->served,
                           (uint64_t)conn->tail_us);
+        ka_ticks_idle(&kastats->ticks, conn->ended, now);
     }
     if (conn->closing) {
         ka_stats_add(stats, KA_QUANTITY_LINGER,
@@ -150,6 +151,36 @@ static void publish(const kastats_conn *conn, int64_t now)
         ka_stats_add(stats, KA_QUANTITY_RTT, conn->rtt_us);
     }
     publish_recent(conn, now);
+}
+
+/* ---- a child's first connection ------------------------------------------ */
+
+void kastats_cold_take(kastats_conn *conn)
+{
+    kastats_conn *none = NULL;
+
+    if (!atomic_get(kastats->cold)) {
+        __atomic_compare_exchange_n(&kastats->cold, &none, conn, 0,
+                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    }
+}
+
+/* Until a connection had a request the next is the first. */
+static void cold_leave(const kastats_conn *conn, bool counts)
+{
+    ka_segment_header *header = kastats->writer.header;
+
+    if (atomic_get(kastats->cold) != conn) {
+        return;
+    }
+    if (counts && conn->first_us >= 0) {
+        ka_atomic_add(&header->cold_n, 1);
+        ka_atomic_add(&header->cold_us, (uint64_t)conn->first_us);
+        atomic_set(kastats->cold, KASTATS_WARM);
+    }
+    else {
+        atomic_set(kastats->cold, NULL);
+    }
 }
 
 static ka_transition gone(uint32_t flight)
@@ -188,9 +219,11 @@ apr_status_t kastats_connection_gone(void *data)
     conn->flags |= KASTATS_GONE;
     live_remove(conn);
     if (kastats_conn_is(conn, KASTATS_INTERNAL) || !stats_of(conn->server)) {
+        cold_leave(conn, false);
         leave_out(conn);
     }
     else {
+        cold_leave(conn, true);
         if (conn->reason == KA_REASON_N) {
             conn->reason = (uint8_t)kastats_reason_of_cleanup(conn);
         }
@@ -198,6 +231,7 @@ apr_status_t kastats_connection_gone(void *data)
     }
     ka_writer_open(&kastats->writer, place_of(conn->server), -1);
     ka_writer_shift(&kastats->writer, gone(conn->flight), moment_of(now));
+    tick_open(now);
     return APR_SUCCESS;
 }
 

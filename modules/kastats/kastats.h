@@ -8,6 +8,7 @@
  *   record.c       connections and requests begin, requests end
  *   close.c        connections end
  *   reason.c       why a connection ended
+ *   drain.c        how long its client will go on reading
  *   served.c       what served a request
  *   handler.c      the status handler
  *   show.c         its formats
@@ -27,6 +28,7 @@
 
 #include "ka_segment_file.h"
 #include "ka_segment_writer.h"
+#include "ka_ticks.h"
 #include "mod_kapolicy.h"
 
 /* Core objects and ours are hidden; httpd must find this one. */
@@ -45,6 +47,9 @@ typedef struct kastats_retained {
 typedef struct kastats_process {
     kastats_retained *retained;
     ka_writer writer;           /* header NULL: not attached, record nothing */
+    ka_ticks ticks;
+    struct kastats_conn *cold;  /* this child's first connection; NULL: none
+                                   yet; KASTATS_WARM: it has gone */
     int generation;             /* of this child */
     struct kastats_conn **live; /* [live_n], NULL = free: connections whose
                                    pools have not gone */
@@ -53,6 +58,8 @@ typedef struct kastats_process {
     bool ends_gracefully; /* its workers are joined before it exits */
     APR_OPTIONAL_FN_TYPE(ka_policy_wait_get) *policy; /* NULL: not loaded */
 } kastats_process;
+
+#define KASTATS_WARM ((struct kastats_conn *)&kastats_module)
 
 /* NULL while recording is off.  Set in post_config, before any child. */
 extern kastats_process *kastats;
@@ -157,12 +164,18 @@ void kastats_close_hooks(void);
 /** Counts its accept in the history, or takes that back. */
 void kastats_count_connection(const kastats_conn *conn, int32_t delta);
 
+/** Makes it this child's first connection, if there was none. */
+void kastats_cold_take(kastats_conn *conn);
+
 /** Publishes a connection: cleanup of its pool. */
 apr_status_t kastats_connection_gone(void *conn);
 
 /** Prepares the list of live connections; p: the child's pool. */
 void kastats_live_init(apr_pool_t *p);
 void kastats_live_add(kastats_conn *conn);
+
+/** How long the client will go on reading, at most most_us; 0: not known. */
+uint64_t kastats_drain_us(conn_rec *c, uint64_t most_us);
 
 /* ---- reasons ------------------------------------------------------------- */
 

@@ -19,6 +19,12 @@
 
 #include "clock.h"
 
+/* Smaller responses fit any socket's buffer, and soon leave it. */
+#define DRAIN_BYTES 16384
+/* How long httpd waits for a client's close after a response. */
+#define LINGER_US 2000000
+#define LINGER_ASYNC_US 30000000
+
 /* ---- a connection begins ------------------------------------------------- */
 
 static int pre_connection(conn_rec *c, void *csd)
@@ -43,9 +49,11 @@ static int pre_connection(conn_rec *c, void *csd)
     conn->serial = (uint32_t)__atomic_add_fetch(
         &kastats->writer.header->connection_serial, 1, __ATOMIC_RELAXED);
     ap_set_module_config(c->conn_config, &kastats_module, conn);
+    kastats_cold_take(conn);
     ka_writer_open(&kastats->writer, place_of(conn->server), 1);
     kastats_count_connection(conn, 1);
     ka_writer_shift(&kastats->writer, KA_OPENED, moment_of(now));
+    tick_open(now);
     kastats_live_add(conn);
     apr_pool_cleanup_register(c->pool, conn, kastats_connection_gone,
                               apr_pool_cleanup_null);
@@ -85,7 +93,7 @@ static inline void record_gap(kastats_conn *conn, server_rec *server,
         atomic_set(conn->longest_gap_us, gap);
     }
     if (stats) {
-        ka_stats_add_time(stats, KA_QUANTITY_GAP + atomic_get(conn->served),
+        ka_stats_add_span(stats, KA_QUANTITY_GAP + atomic_get(conn->served),
                           gap);
     }
     atomic_add(conn->idle_us, gap);
@@ -156,23 +164,51 @@ request_begin(kastats_conn *conn, request_rec *r, instant now)
     return begin;
 }
 
+/* What short gaps need not be asked for.  The latest one need not have been
+ * before this request. */
+static __attribute__((noinline)) void
+long_gap(const kastats_conn *conn, const request_rec *r, int64_t begin)
+{
+    int64_t gap = atomic_get(conn->gap_us);
+
+    if (atomic_get(conn->gap_end) == begin && stats_of(r->server) &&
+        !r->connection->data_in_input_filters) {
+        ka_stats_clamp(stats_of(r->server), (uint64_t)gap);
+        ka_ticks_idle(&kastats->ticks, begin - gap, begin);
+    }
+}
+
+/* Last of all, from what the connection keeps: nothing is held ready for it. */
+static inline void look_at_gap(const kastats_conn *conn, const request_rec *r,
+                               int64_t begin)
+{
+    if (__builtin_expect(atomic_get(conn->gap_us) > KA_AGE_LEAST_US, 0)) {
+        long_gap(conn, r, begin);
+    }
+}
+
 /* For a request that was refused before any hook ran. */
 static __attribute__((noinline)) int64_t late_begin(kastats_conn *conn,
                                                     request_rec *r)
 {
-    return request_begin(conn, r, mono_now());
+    int64_t begin = request_begin(conn, r, mono_now());
+
+    look_at_gap(conn, r, begin);
+    return begin;
 }
 
 static int post_read_request(request_rec *r)
 {
     kastats_conn *conn;
+    int64_t begin;
 
     if (!kastats || r->main || r->prev ||
         !(conn = kastats_conn_of(r->connection))) {
         return DECLINED;
     }
-    kastats_word_set(r, (uintptr_t)request_begin(conn, r, mono_now())
-                            << KASTATS_WORD_SHIFT);
+    begin = request_begin(conn, r, mono_now());
+    kastats_word_set(r, (uintptr_t)begin << KASTATS_WORD_SHIFT);
+    look_at_gap(conn, r, begin);
     return DECLINED;
 }
 
@@ -199,6 +235,39 @@ static inline uint64_t body_bytes(const request_rec *r)
     return r->header_only ? 0 : (uint64_t)r->bytes_sent;
 }
 
+/* While a connection is kept its client may take its time to read what the
+ * kernel has left; with KeepAlive Off httpd would linger for that. */
+static void drain(const request_rec *r)
+{
+    ka_segment_header *header = kastats->writer.header;
+    conn_rec *c = r->connection;
+
+    if (c->keepalive == AP_CONN_KEEPALIVE && !c->aborted &&
+        body_bytes(r) >= DRAIN_BYTES) {
+        ka_atomic_add(&header->drain_us,
+                      kastats_drain_us(c, header->config.async == 1
+                                              ? LINGER_ASYNC_US
+                                              : LINGER_US));
+    }
+}
+
+/* A stream does not hold its connection alone: it is left out of the ticks. */
+static __attribute__((noinline)) void long_service(const request_rec *r,
+                                                   uint64_t service)
+{
+    ka_segment_stats *stats = stats_of(r->server);
+    int64_t now = mono_now().us;
+
+    if (!stats) {
+        return;
+    }
+    ka_stats_clamp(stats, service);
+    if (!r->connection->master) {
+        ka_ticks_served(&kastats->ticks, now - (int64_t)service, now);
+        drain(r);
+    }
+}
+
 /* Looks everything up before the first atomic, past which the compiler must
  * look it up again. */
 static inline void record_request(kastats_conn *conn, const request_rec *r,
@@ -217,7 +286,7 @@ static inline void record_request(kastats_conn *conn, const request_rec *r,
     ka_writer_child_request(&kastats->writer);
     if (stats) {
         ka_stats_count(stats, KA_COUNTER_BYTES + served, bytes);
-        ka_stats_add_time(stats, KA_QUANTITY_SERVICE + served, service);
+        ka_stats_add_span(stats, KA_QUANTITY_SERVICE + served, service);
         ka_writer_second_request(moment);
     }
     if (atomic_add(conn->requests, 1) == 0 ||
@@ -227,6 +296,9 @@ static inline void record_request(kastats_conn *conn, const request_rec *r,
     atomic_set(conn->served, (uint8_t)served);
     atomic_add(conn->service_us, service);
     atomic_add(conn->bytes, bytes);
+    if (__builtin_expect(service > KA_TICK_US, 0)) {
+        long_service(r, service);
+    }
 }
 
 /* A read that timed out before there was a request line is logged as 408. */

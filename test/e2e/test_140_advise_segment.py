@@ -140,6 +140,20 @@ def test_advise_segment__above_t0_as_the_log_links_clients(reports, timeout_s):
     assert near(a["idle_mean"], b["idle_mean"])
 
 
+@pytest.mark.parametrize("timeout_s", (0.2, TIMEOUT))
+def test_advise_segment__intervals_like_those_of_the_log(reports, timeout_s):
+    """By 24 clients in groups of another hash, with gaps that are guessed."""
+    widths = []
+    for report in reports:
+        assert 12 <= report["intervals"]["visitor_groups"] <= USERS
+        assert report["intervals"]["time_blocks"] == 0
+        row = at(report, timeout_s)
+        widths.append([(row[key]["high"] - row[key]["low"]) / row[key[:-3]]
+                       for key in ("connections_ci", "held_mean_ci")])
+    for mine, its in zip(*widths, strict=True):
+        assert 0.5 * its < mine < 2 * its
+
+
 def test_advise_segment__m10_keepalive_off(reports):
     segment, log = reports
     a, b = segment["timeouts"][0], log["timeouts"][0]

@@ -50,6 +50,28 @@ static void fill_side(ka_tally_side *side)
     }
 }
 
+/* Four blocks, a group with traffic, both sides. */
+static ka_sample *sound_sample(void)
+{
+    ka_sample *s = ka_sample_make(timeouts, TIMEOUT_N);
+    size_t i, side;
+
+    ka_sample_begin(s, 1000000);
+    ka_sample_end(s, 1000000 + 3 * KA_SAMPLE_BLOCK_US);
+    for (side = 0; side < 2; side++) {
+        for (i = 0; i < s->block_n; i++) {
+            ka_sample_side *of = ka_sample_block_side(s, i, (int)side);
+
+            of->requests = 2;
+            of->opens = 1;
+            of->idle[1].gap_n = of->idle[3].tail_n = 1;
+            of->idle[1].gap_us = of->idle[3].tail_us = 9000000;
+        }
+        ka_sample_group_side(s, 7, (int)side)->requests = 8;
+    }
+    return s;
+}
+
 static ka_tally *sound_tally(apr_pool_t *pool)
 {
     ka_tally *tally = ka_tally_make(timeouts, TIMEOUT_N, pool);
@@ -70,6 +92,7 @@ static ka_tally *sound_tally(apr_pool_t *pool)
     tally->bracket = true;
     fill_side(&tally->side[0]);
     fill_side(&tally->side[1]);
+    tally->sample = sound_sample();
     return tally;
 }
 
@@ -113,9 +136,22 @@ static void use(const ka_tally *tally, apr_pool_t *pool)
                                    90000000};
     ka_profile *profile = apr_palloc(pool, sizeof(*profile));
     ka_outcome outcomes[5];
+    ka_tally *twice = ka_tally_make(NULL, 0, pool);
+    ka_pieces pieces;
     int side;
 
+    check(twice != NULL, "memory");
+    ka_tally_merge(twice, tally);
+    ka_tally_merge(twice, tally);
     ka_tally_profile(profile, tally, pool);
+    for (side = 0; twice->sample && side < 1 + tally->bracket; side++) {
+        ka_sample_pieces(&pieces, twice->sample, side, more, 5, pool);
+        ka_piece_rows_fit(&pieces.blocks, outcomes, 0);
+        check(pieces.visitors.n == 0 || pieces.visitors.n == KA_SAMPLE_GROUPS,
+              "pieces by visitor");
+        check(pieces.blocks.n <= KA_SAMPLE_BLOCKS, "pieces by time");
+    }
+    ka_tally_free(twice);
     for (side = 0; side < 1 + tally->bracket; side++) {
         check(ka_tally_outcomes(outcomes, more, 5, tally, side,
                                 tally->timeout_us) == APR_SUCCESS,

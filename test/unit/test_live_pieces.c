@@ -245,13 +245,122 @@ static void test_live_pieces__the_latest_alone_are_cautious(void **state)
     assert_true(c.idle > LEAST * SEEDS);
 }
 
+/* ---- what there is too little of ------------------------------------------ */
+
+/* So many clients, one connection of three requests each, and seconds. */
+static recorded *record_few(size_t clients, size_t seconds, apr_pool_t *pool)
+{
+    recorded *r = apr_pcalloc(pool, sizeof(*r));
+    size_t i;
+
+    r->live.total = apr_pcalloc(pool, sizeof(*r->live.total));
+    r->live.recent = apr_pcalloc(pool, (clients + 1) *
+                                           sizeof(*r->live.recent));
+    r->live.snapshot.vhosts =
+        apr_pcalloc(pool, 2 * sizeof(*r->live.snapshot.vhosts));
+    ka_hist_part_init(&r->part);
+    r->part.limit_us = T0;
+    for (i = 0; i < clients; i++) {
+        r->live.recent[r->live.recent_n++] =
+            (ka_segment_recent){.client_hash = i,
+                                .requests = 3,
+                                .vhost = (uint16_t)(i % 2),
+                                .longest_gap_us = (uint64_t)SEC,
+                                .idle_us = (uint64_t)SEC,
+                                .tail_us = (uint64_t)T0,
+                                .reason = KA_REASON_IDLE_TIMEOUT};
+        r->part.opens++;
+        r->part.cut++;
+        ka_hist_add_n(&r->part.gap, (uint64_t)SEC / 2, 2);
+    }
+    r->live.total->quantity[KA_QUANTITY_GAP] = r->part.gap;
+    r->live.history_n = seconds;
+    r->live.history =
+        apr_pcalloc(pool, (seconds + 1) * sizeof(*r->live.history));
+    for (i = 0; i < seconds; i++) {
+        r->live.history[i] = (ka_second){.at = VISITORS_BEGIN_US +
+                                               (int64_t)i * SEC,
+                                         .requests = 3,
+                                         .connections = 1};
+    }
+    r->traffic = (ka_hist_traffic){
+        .parts = &r->part, .part_n = 1, .window_s = 3600};
+    assert_int_equal(ka_histsweep(r->outcomes, timeouts, TIMEOUTS,
+                                  &r->traffic),
+                     APR_SUCCESS);
+    return r;
+}
+
+static void test_live_pieces__need_clients_or_an_hour(void **state)
+{
+    static const struct {
+        size_t clients, seconds, groups, blocks;
+        apr_status_t status;
+    } rows[] = {{5, 3599, 0, 0, APR_INCOMPLETE}, {0, 0, 0, 0, APR_INCOMPLETE},
+                {6, 3599, 6, 0, APR_SUCCESS},    {5, 3600, 0, 7, APR_SUCCESS},
+                {200, 86400, 64, 13, APR_SUCCESS}};
+    size_t i;
+
+    for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        recorded *r = record_few(rows[i].clients, rows[i].seconds, *state);
+
+        find(r, *state);
+        assert_int_equal(r->status, rows[i].status);
+        if (r->status == APR_SUCCESS) {
+            assert_int_equal(r->intervals.groups, rows[i].groups);
+            assert_int_equal(r->intervals.blocks, rows[i].blocks);
+        }
+    }
+}
+
+/* Of a virtual host: its own connections, and no seconds. */
+static void test_live_pieces__of_one_vhost(void **state)
+{
+    recorded *r = record_few(200, 86400, *state);
+    ka_live_vhost one = {.vhost = &r->live.snapshot.vhosts[1]};
+
+    r->live.narrowed = true;
+    r->live.vhosts = &one;
+    r->live.vhost_n = 1;
+    find(r, *state);
+    assert_int_equal(r->status, APR_SUCCESS);
+    assert_int_equal(r->intervals.groups, KA_SAMPLE_GROUPS / 2);
+    assert_int_equal(r->intervals.blocks, 0);
+}
+
+/* Numbers of a foreign file. */
+static void test_live_pieces__extreme_numbers_are_harmless(void **state)
+{
+    recorded *r = record_few(20, 4000, *state);
+    size_t i;
+
+    for (i = 0; i < 20; i++) {
+        r->live.recent[i].requests = UINT32_MAX;
+        r->live.recent[i].longest_gap_us = UINT64_MAX;
+        r->live.recent[i].service_us = UINT64_MAX;
+        r->live.recent[i].tail_us = UINT64_MAX;
+        r->live.recent[i].client_hash = UINT64_MAX - i;
+    }
+    r->live.history[7].at = INT64_MIN / 2;
+    r->live.history[8].requests = UINT32_MAX;
+    find(r, *state);
+    assert_int_equal(r->status, APR_SUCCESS);
+    for (i = 0; i < TIMEOUTS; i++) {
+        assert_true(isfinite(r->intervals.timeouts[i].held_mean.low));
+        assert_true(isfinite(r->intervals.timeouts[i].connections.high));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         unit_test(test_live_pieces__cover_visitors_that_come_evenly),
         unit_test(test_live_pieces__cover_addresses_that_return),
         unit_test(test_live_pieces__cover_bursts),
-        unit_test(test_live_pieces__the_latest_alone_are_cautious)};
+        unit_test(test_live_pieces__the_latest_alone_are_cautious),
+        unit_test(test_live_pieces__need_clients_or_an_hour),
+        unit_test(test_live_pieces__of_one_vhost),
+        unit_test(test_live_pieces__extreme_numbers_are_harmless)};
 
     return unit_main(tests);
 }

@@ -85,7 +85,8 @@ void ka_piece_rows_fit(ka_piece_rows *rows, const ka_outcome *outcomes,
         timeout_n > 0 ? outcomes[0].window_s * 1e6 : 0;
     size_t j;
 
-    if (rows->n == 0 || timeout_n == 0) {
+    if (rows->n == 0 || !(window_us > 0)) {
+        rows->n = 0;
         return;
     }
     fit_column(rows, width, KA_PIECE_WEIGHT, KA_PIECE_WEIGHT, window_us);

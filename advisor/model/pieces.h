@@ -60,7 +60,8 @@ void ka_piece_rows_drop_empty(ka_piece_rows *rows, size_t timeout_n);
 /**
  * Scales each number so that the rows add up to what outcomes[timeout_n] say,
  * weights to their window: for pieces that only show how traffic differs from
- * one to the next.  What no row has is spread by requests.
+ * one to the next.  What no row has is spread by requests.  Without a window
+ * no rows are left.
  */
 void ka_piece_rows_fit(ka_piece_rows *rows, const ka_outcome *outcomes,
                        size_t timeout_n);

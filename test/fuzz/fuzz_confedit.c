@@ -4,7 +4,8 @@
  * what, and the unified diff of it.
  *
  * The first byte chooses the MPM and the values; the rest is the main file,
- * which may include itself.  Checked beyond crashes: edits lie in their file,
+ * which may include itself: as it is or, since few directives would come by
+ * chance, with words in place of some of its bytes.  Checked beyond crashes: edits lie in their file,
  * in order and not over each other; the diff takes the old file to the new
  * one, read as patch(1) reads it; what was edited can be read again.
  */
@@ -60,6 +61,39 @@ static void put(const char *bytes, size_t length)
     file = fopen(path, "wb");
     check(file && fwrite(bytes, 1, length, file) == length, "a file");
     fclose(file);
+}
+
+/* Bytes below their number stand for these. */
+static const char *const words[] = {
+    "KeepAlive ", "KeepAliveTimeout ", "MaxKeepAliveRequests ", "MaxClients ",
+    "ServerLimit ", "MaxRequestWorkers ", "On", "Off", "5", "7s", "\n", "\r\n",
+    "\\\n", " ", "\t", "\"", "# ", "<VirtualHost *:80>\n",
+    "</VirtualHost>\n", "ServerName a\n", "<IfModule mpm_event_module>\n",
+    "</IfModule>\n", "Define V 5\n", "${V}", "Include /a.conf\n",
+    "<Macro M $x>\n", "</Macro>\n", "Use M 5\n", "$x", "StartServers 1\n",
+    "<Location />\n", "</Location>\n"};
+
+#define WORDS (sizeof(words) / sizeof(words[0]))
+
+static void spell(ka_conf_text *text, apr_pool_t *pool)
+{
+    char *to = apr_palloc(pool, text->length * 32 + 1);
+    size_t length = 0, i, n;
+
+    for (i = 0; i < text->length; i++) {
+        const uint8_t byte = (uint8_t)text->bytes[i];
+
+        if (byte >= WORDS) {
+            to[length++] = (char)byte;
+            continue;
+        }
+        n = strlen(words[byte]);
+        check(n <= 32, "a word is short");
+        memcpy(to + length, words[byte], n);
+        length += n;
+    }
+    text->bytes = to;
+    text->length = length;
 }
 
 static ka_cfg_tree *read_tree(apr_pool_t *pool)
@@ -287,6 +321,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     text.bytes = (const char *)data + 1;
     text.length = size - 1;
     apr_pool_create(&pool, NULL);
+    if (data[0] & 64) {
+        spell(&text, pool);
+    }
     put(text.bytes, text.length);
     make_edits(&out, &text, data[0], pool);
     if (out.edits) {

@@ -146,7 +146,6 @@ static void use(const ka_tally *tally, apr_pool_t *pool)
     ka_tally_profile(profile, tally, pool);
     for (side = 0; twice->sample && side < 1 + tally->bracket; side++) {
         ka_sample_pieces(&pieces, twice->sample, side, more, 5, pool);
-        ka_piece_rows_fit(&pieces.blocks, outcomes, 0);
         check(pieces.visitors.n == 0 || pieces.visitors.n == KA_SAMPLE_GROUPS,
               "pieces by visitor");
         check(pieces.blocks.n <= KA_SAMPLE_BLOCKS, "pieces by time");

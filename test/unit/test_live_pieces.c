@@ -313,6 +313,19 @@ static void test_live_pieces__need_clients_or_an_hour(void **state)
     }
 }
 
+/* Nor is anything told of no time. */
+static void test_live_pieces__need_a_window(void **state)
+{
+    recorded *r = record_few(200, 86400, *state);
+    size_t i;
+
+    for (i = 0; i < TIMEOUTS; i++) {
+        r->outcomes[i].window_s = 0;
+    }
+    find(r, *state);
+    assert_int_equal(r->status, APR_INCOMPLETE);
+}
+
 /* Of a virtual host: its own connections, and no seconds. */
 static void test_live_pieces__of_one_vhost(void **state)
 {
@@ -359,6 +372,7 @@ int main(void)
         unit_test(test_live_pieces__cover_bursts),
         unit_test(test_live_pieces__the_latest_alone_are_cautious),
         unit_test(test_live_pieces__need_clients_or_an_hour),
+        unit_test(test_live_pieces__need_a_window),
         unit_test(test_live_pieces__of_one_vhost),
         unit_test(test_live_pieces__extreme_numbers_are_harmless)};
 

@@ -293,11 +293,10 @@ static void add_recent(double *row, const ka_segment_recent *r, gaps *g,
 
 static bool is_among(const ka_live *live, const ka_segment_recent *r)
 {
-    const ka_segment_vhost *vhost = &live->snapshot.vhosts[r->vhost];
     size_t i;
 
     for (i = 0; i < live->vhost_n && live->narrowed; i++) {
-        if (live->vhosts[i].vhost == vhost) {
+        if (live->vhosts[i].vhost == &live->snapshot.vhosts[r->vhost]) {
             return true;
         }
     }

@@ -1,7 +1,10 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE. */
 #include "pieces.h"
 
+#include <math.h>
 #include <string.h>
+
+#include "resample.h"
 
 ka_piece_rows ka_piece_rows_make(size_t n, size_t timeout_n, apr_pool_t *pool)
 {
@@ -39,6 +42,13 @@ void ka_piece_rows_drop_empty(ka_piece_rows *rows, size_t timeout_n)
         }
     }
     rows->n = kept;
+}
+
+int64_t ka_pieces_together(double covered)
+{
+    return covered < KA_UNITS_MIN
+               ? 0
+               : (int64_t)fmax(floor(covered / KA_BLOCKS_WANTED), 1);
 }
 
 /* ---- as the outcomes say ------------------------------------------------- */

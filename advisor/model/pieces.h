@@ -54,6 +54,10 @@ ka_piece_rows ka_piece_rows_make(size_t n, size_t timeout_n, apr_pool_t *pool);
 void ka_piece_rows_total(double *sums, const ka_piece_rows *rows,
                          size_t timeout_n);
 
+/** How many stretches of time are to be one block, where so many are covered;
+ * 0: too few are (KA_UNITS_MIN). */
+int64_t ka_pieces_together(double covered);
+
 /** Leaves out rows without weight. */
 void ka_piece_rows_drop_empty(ka_piece_rows *rows, size_t timeout_n);
 

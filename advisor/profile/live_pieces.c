@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "../model/random.h"
-#include "../model/resample.h"
 #include "sample.h"
 
 /* ---- by time ------------------------------------------------------------- */
@@ -65,15 +64,6 @@ static void set_row(double *row, const ka_span_counts *span,
     }
 }
 
-int64_t ka_spans_together(double covered_us, int64_t length_us)
-{
-    const double full = covered_us / (double)length_us;
-
-    return full < KA_UNITS_MIN
-               ? 0
-               : (int64_t)fmax(floor(full / KA_BLOCKS_WANTED), 1);
-}
-
 void ka_spans_rows(ka_piece_rows *out, const ka_span_counts *spans, size_t n,
                    const ka_led *led, apr_pool_t *pool)
 {
@@ -119,7 +109,8 @@ static void cut_history(ka_pieces *out, const ka_live *live,
                         const ka_led *led, apr_pool_t *pool)
 {
     const double covered_us = (double)live->history_n * (double)SECOND_US;
-    const int64_t times = ka_spans_together(covered_us, KA_SAMPLE_BLOCK_US);
+    const int64_t times =
+        ka_pieces_together(covered_us / (double)KA_SAMPLE_BLOCK_US);
     const int64_t length_us = times * KA_SAMPLE_BLOCK_US;
     ka_span_counts *spans;
     int64_t first;

@@ -52,8 +52,4 @@ void ka_live_pieces(ka_pieces *out, const ka_live *live, const ka_led *led,
 void ka_spans_rows(ka_piece_rows *out, const ka_span_counts *spans, size_t n,
                    const ka_led *led, apr_pool_t *pool);
 
-/** How many spans of length_us fit together in a block (pieces.h), where so
- * much time is covered; 0: too little is. */
-int64_t ka_spans_together(double covered_us, int64_t length_us);
-
 #endif

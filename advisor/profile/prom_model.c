@@ -85,7 +85,7 @@ void ka_prom_traffic(ka_hist_traffic *out, const ka_live *live,
     ka_prom_survival(&out->survival, &server->not_returned, pool);
 }
 
-/* ---- pieces --------------------------------------------------------------- */
+/* ---- pieces -------------------------------------------------------------- */
 
 /* The first block's end, and how many there are up to the last one: all end a
  * multiple of block_s later. */
@@ -151,7 +151,7 @@ void ka_prom_pieces(ka_pieces *out, const ka_prom_server *const *servers,
     }
 }
 
-/* ---- several servers ------------------------------------------------------ */
+/* ---- several servers ----------------------------------------------------- */
 
 static size_t levels_of(const ka_hist_traffic *const *traffic, size_t n)
 {

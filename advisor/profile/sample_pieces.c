@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "../model/resample.h"
-
 /* ---- [M4] [M5] ----------------------------------------------------------- */
 
 void ka_sample_evaluate(double *n, double *idle_us, const ka_sample *s,
@@ -215,10 +213,10 @@ void ka_sample_pieces(ka_pieces *out, const ka_sample *sample, int side,
     }
     cut_groups(&out->visitors, &c, sum, pool);
     full = sum / most; /* blocks that are covered, the fullest as one */
-    if (sum < most * KA_UNITS_MIN) {
+    times = ka_pieces_together(full);
+    if (times == 0) {
         return;
     }
-    times = (int64_t)fmax(floor(full / KA_BLOCKS_WANTED), 1);
     cut_blocks(&out->blocks, &c, times, pool);
     out->blocks.effective = fmin(full / (double)times, (double)out->blocks.n);
     out->block_us = times * sample->block_us;

@@ -90,7 +90,7 @@ void ka_shards_clear(ka_shard *shards)
     memset(shards, 0, KA_SHARDS * sizeof(*shards));
 }
 
-/* ---- requests as hits ----------------------------------------------------- */
+/* ---- requests as hits ---------------------------------------------------- */
 
 ka_hit ka_hit_of(const ka_request *r)
 {

@@ -196,7 +196,7 @@ static size_t apply(char *to, const ka_conf_text *text, const ka_edit *edits,
                            (size_t)(text->bytes + text->length - at));
 }
 
-/* ---- as patch(1) ---------------------------------------------------------- */
+/* ---- as patch(1) --------------------------------------------------------- */
 
 static const char *next_line(const char **at, const char *end, size_t *length)
 {
@@ -279,7 +279,7 @@ static size_t patch(char *to, const ka_conf_text *text, const char *diff,
                              (size_t)(text->bytes + text->length - line));
 }
 
-/* ---- all of it ------------------------------------------------------------ */
+/* ---- all of it ----------------------------------------------------------- */
 
 static void check_diff(const ka_conf_text *text, const ka_edit *edits,
                        size_t n, apr_pool_t *pool)

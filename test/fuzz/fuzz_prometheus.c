@@ -37,7 +37,7 @@ static void check(int holds, const char *what)
     }
 }
 
-/* ---- sound answers -------------------------------------------------------- */
+/* ---- sound answers ------------------------------------------------------- */
 
 /* The labels that a row asks for, with a value each. */
 static const char *labels_of(const ka_prom_row *row, size_t i,
@@ -101,7 +101,7 @@ static char *sound_answer(const ka_prom_row *row, apr_pool_t *pool)
                        "]}}", NULL);
 }
 
-/* ---- taking --------------------------------------------------------------- */
+/* ---- taking -------------------------------------------------------------- */
 
 static void take(ka_prom *prom, const ka_prom_row *row, const char *text,
                  size_t n)
@@ -137,7 +137,7 @@ static void take_sound(ka_prom *prom, const ka_prom_row *rows, size_t n,
     }
 }
 
-/* ---- what is taken -------------------------------------------------------- */
+/* ---- what is taken ------------------------------------------------------- */
 
 static void check_outcomes(const ka_outcome *outcomes)
 {

@@ -245,7 +245,7 @@ static void test_live_pieces__the_latest_alone_are_cautious(void **state)
     assert_true(c.idle > LEAST * SEEDS);
 }
 
-/* ---- what there is too little of ------------------------------------------ */
+/* ---- what there is too little of ----------------------------------------- */
 
 /* So many clients, one connection of three requests each, and seconds. */
 static recorded *record_few(size_t clients, size_t seconds, apr_pool_t *pool)

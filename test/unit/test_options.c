@@ -140,82 +140,83 @@ static void test_options__dash_dash_ends_options(void **state)
     assert_string_equal(o.sources[0], "--strange.log");
 }
 
+static const struct {
+    const char *command, *words, *error;
+} option_errors[] = {
+    {"advise", "--mpm itk",
+     "--mpm itk: expected prefork, worker or event (`httpd -V` names it "
+     "as Server MPM)"},
+    {"advise", "--memory lots",
+     "--memory lots: expected a size such as 512K, 64M or 2G"},
+    {"advise", "--process-memory 0",
+     "--process-memory 0: expected a size such as 512K, 64M or 2G"},
+    {"advise", "--timeout -1",
+     "--timeout -1: expected the present KeepAliveTimeout, such as 5, "
+     "400ms or off"},
+    {"advise", "--proxy-idle 0",
+     "--proxy-idle 0: expected the proxy's idle timeout towards httpd, "
+     "such as 60 or 350"},
+    {"advise", "--growth 0",
+     "--growth 0: expected a factor from 0.1 to 1000, such as 1.5"},
+    {"advise", "--reuse-loss 90",
+     "--reuse-loss 90: expected a percentage from 0 to 50, such as 1"},
+    {"advise", "--max-request-workers 2.5",
+     "--max-request-workers 2.5: expected a whole number from 1 to "
+     "1000000"},
+    {"advise", "--max-keepalive-requests x",
+     "--max-keepalive-requests x: expected a whole number up to 1000000, "
+     "0 for no limit"},
+    {"advise", "--timeouts 1,,x",
+     "--timeouts 1,,x: expected up to 64 timeouts with commas between, "
+     "such as off,0.5,2,15,1min"},
+    {"advise", "--since yesterday",
+     "--since yesterday: expected a time such as 2026-11-30, "
+     "2026-11-30T12:00, 2026-11-30T12:00:00+01:00 or @1764504000 (UTC "
+     "without a zone)"},
+    {"advise", "--threads 0",
+     "--threads 0: expected a whole number from 1 to 16"},
+    {"profile", "--threads 17",
+     "--threads 17: expected a whole number from 1 to 16"},
+    {"advise", "--window 0",
+     "--window 0: expected how far back to look, such as 1h or 7d"},
+    {"profile", "--host=",
+     "--host \"\": expected something, not an empty string"},
+    {"advise", "--host web1",
+     "`kaadvisor advise` has no option --host; see `kaadvisor advise "
+     "--help`"},
+    {"profile", "--output json",
+     "`kaadvisor profile` has no option --output; see `kaadvisor profile "
+     "--help`"},
+    {"advise", "--output html",
+     "--output html: expected text, json or conf"},
+    {"advise", "--vhost=",
+     "--vhost \"\": expected something, not an empty string"},
+    {"advise", "--nonsense",
+     "unknown option --nonsense; `kaadvisor advise --help` lists those "
+     "that there are"},
+    {"advise", "--memory",
+     "option --memory needs a value; see `kaadvisor advise --help`"},
+    {"show", "--memory 2G",
+     "`kaadvisor show` has no option --memory; see `kaadvisor show "
+     "--help`"},
+    {"formula", "--rps many",
+     "--rps many: expected requests per second, such as 50"},
+    {"formula", "--keepalive-requests -2",
+     "--keepalive-requests -2: expected requests per connection, such as "
+     "2.5"}};
+
 static void test_options__errors_name_option_value_and_remedy(void **state)
 {
-    static const struct {
-        const char *command, *words, *error;
-    } cases[] = {
-        {"advise", "--mpm itk",
-         "--mpm itk: expected prefork, worker or event (`httpd -V` names it "
-         "as Server MPM)"},
-        {"advise", "--memory lots",
-         "--memory lots: expected a size such as 512K, 64M or 2G"},
-        {"advise", "--process-memory 0",
-         "--process-memory 0: expected a size such as 512K, 64M or 2G"},
-        {"advise", "--timeout -1",
-         "--timeout -1: expected the present KeepAliveTimeout, such as 5, "
-         "400ms or off"},
-        {"advise", "--proxy-idle 0",
-         "--proxy-idle 0: expected the proxy's idle timeout towards httpd, "
-         "such as 60 or 350"},
-        {"advise", "--growth 0",
-         "--growth 0: expected a factor from 0.1 to 1000, such as 1.5"},
-        {"advise", "--reuse-loss 90",
-         "--reuse-loss 90: expected a percentage from 0 to 50, such as 1"},
-        {"advise", "--max-request-workers 2.5",
-         "--max-request-workers 2.5: expected a whole number from 1 to "
-         "1000000"},
-        {"advise", "--max-keepalive-requests x",
-         "--max-keepalive-requests x: expected a whole number up to 1000000, "
-         "0 for no limit"},
-        {"advise", "--timeouts 1,,x",
-         "--timeouts 1,,x: expected up to 64 timeouts with commas between, "
-         "such as off,0.5,2,15,1min"},
-        {"advise", "--since yesterday",
-         "--since yesterday: expected a time such as 2026-11-30, "
-         "2026-11-30T12:00, 2026-11-30T12:00:00+01:00 or @1764504000 (UTC "
-         "without a zone)"},
-        {"advise", "--threads 0",
-         "--threads 0: expected a whole number from 1 to 16"},
-        {"profile", "--threads 17",
-         "--threads 17: expected a whole number from 1 to 16"},
-        {"advise", "--window 0",
-         "--window 0: expected how far back to look, such as 1h or 7d"},
-        {"profile", "--host=",
-         "--host \"\": expected something, not an empty string"},
-        {"advise", "--host web1",
-         "`kaadvisor advise` has no option --host; see `kaadvisor advise "
-         "--help`"},
-        {"profile", "--output json",
-         "`kaadvisor profile` has no option --output; see `kaadvisor profile "
-         "--help`"},
-        {"advise", "--output html",
-         "--output html: expected text, json or conf"},
-        {"advise", "--vhost=",
-         "--vhost \"\": expected something, not an empty string"},
-        {"advise", "--nonsense",
-         "unknown option --nonsense; `kaadvisor advise --help` lists those "
-         "that there are"},
-        {"advise", "--memory",
-         "option --memory needs a value; see `kaadvisor advise --help`"},
-        {"show", "--memory 2G",
-         "`kaadvisor show` has no option --memory; see `kaadvisor show "
-         "--help`"},
-        {"formula", "--rps many",
-         "--rps many: expected requests per second, such as 50"},
-        {"formula", "--keepalive-requests -2",
-         "--keepalive-requests -2: expected requests per connection, such as "
-         "2.5"}};
     ka_options o;
     const char *error;
     size_t i;
 
-    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        assert_int_equal(parse(&o, &error, cases[i].command, cases[i].words,
+    for (i = 0; i < sizeof(option_errors) / sizeof(option_errors[0]); i++) {
+        assert_int_equal(parse(&o, &error, option_errors[i].command, option_errors[i].words,
                                *state),
                          APR_EINVAL);
         assert_non_null(error);
-        assert_string_equal(error, cases[i].error);
+        assert_string_equal(error, option_errors[i].error);
     }
 }
 

@@ -1,5 +1,5 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE. */
-#include "histsweep.h"
+#include "histsweep_priv.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,136 +15,6 @@
 static uint64_t whole(double value)
 {
     return value > 0 ? (uint64_t)llround(fmin(value, COUNT_MAX)) : 0;
-}
-
-/* ---- one distribution that ends at T0 ----------------------------------- */
-
-/* Upper edge of a bin: nothing in T0's bin lies above T0. */
-static double edge_of(size_t bin, int64_t limit_us)
-{
-    double high = (double)ka_hist_bin_low(bin + 1);
-
-    if (limit_us >= 0 && bin == ka_hist_bin_index((uint64_t)limit_us)) {
-        return fmin(high, (double)limit_us + 1);
-    }
-    return high;
-}
-
-static double count_from(const ka_hist *h, size_t bin)
-{
-    double count = 0;
-
-    for (; bin < KA_HIST_BINS; bin++) {
-        count += (double)h->bins[bin].count;
-    }
-    return count;
-}
-
-/* #{v > us} */
-static double count_above(const ka_hist *h, int64_t us, int64_t limit_us)
-{
-    double low, high, share;
-    size_t cut;
-
-    if (us < 0) {
-        return count_from(h, 0);
-    }
-    if (us >= (int64_t)KA_HIST_MAX - 1) {
-        return 0;
-    }
-    cut = ka_hist_bin_index((uint64_t)us);
-    low = (double)ka_hist_bin_low(cut);
-    high = edge_of(cut, limit_us);
-    share = fmax(0, (high - 1 - (double)us) / (high - low));
-    return (double)h->bins[cut].count * share + count_from(h, cut + 1);
-}
-
-/* sum min(v, us) */
-static double sum_capped(const ka_hist *h, int64_t us, int64_t limit_us)
-{
-    double sum = 0, low, high, count, in_bin;
-    size_t cut, i;
-
-    if (us <= 0) {
-        return 0;
-    }
-    cut = ka_hist_bin_index((uint64_t)us);
-    for (i = 0; i < cut; i++) {
-        sum += (double)h->bins[i].sum;
-    }
-    low = (double)ka_hist_bin_low(cut);
-    high = edge_of(cut, limit_us) - 1;
-    count = (double)h->bins[cut].count;
-    in_bin = (double)h->bins[cut].sum;
-    if ((double)us < high) {
-        in_bin = low * count + fmax(0, in_bin - low * count) *
-                                   ((double)us - low) / (high + 1 - low);
-    }
-    return sum + fmin(in_bin, count * (double)us) +
-           count_from(h, cut + 1) * (double)us;
-}
-
-/* ---- parts -------------------------------------------------------------- */
-
-void ka_hist_part_init(ka_hist_part *part)
-{
-    *part = (ka_hist_part){.limit_us = KA_TIMEOUT_OFF};
-}
-
-/* Values of the bins after T0's, up to the slack, become T0. */
-static void fold(ka_hist *h, int64_t limit_us, int64_t slack_us)
-{
-    size_t to = ka_hist_bin_index((uint64_t)limit_us);
-    size_t last = ka_hist_bin_index((uint64_t)(limit_us + slack_us)), i;
-    ka_hist_bin *bin = &h->bins[to];
-
-    for (i = to + 1; i <= last; i++) {
-        bin->count += h->bins[i].count;
-        bin->sum += h->bins[i].count * (uint64_t)limit_us;
-        h->bins[i] = (ka_hist_bin){0};
-    }
-    if ((double)bin->sum > (double)bin->count * (double)limit_us) {
-        bin->sum = bin->count * (uint64_t)limit_us;
-    }
-}
-
-/* Takes the n largest values out. @return how many there were */
-static uint64_t take_largest(ka_hist *h, uint64_t n)
-{
-    uint64_t taken = 0;
-    size_t i = KA_HIST_BINS;
-
-    while (i-- > 0 && taken < n) {
-        ka_hist_bin *bin = &h->bins[i];
-        uint64_t part = bin->count < n - taken ? bin->count : n - taken;
-
-        if (part == 0) {
-            continue;
-        }
-        bin->sum = part == bin->count ? 0
-                                      : (uint64_t)((double)bin->sum *
-                                                   (double)(bin->count - part) /
-                                                   (double)bin->count);
-        bin->count -= part;
-        taken += part;
-    }
-    return taken;
-}
-
-void ka_hist_part_cut(ka_hist_part *part, uint64_t timed_out, int64_t slack_us)
-{
-    part->cut += timed_out;
-    take_largest(&part->tail, timed_out);
-    if (part->limit_us >= 0 &&
-        part->limit_us < (int64_t)KA_HIST_MAX - slack_us) {
-        fold(&part->gap, part->limit_us, slack_us);
-        fold(&part->tail, part->limit_us, slack_us);
-    }
-}
-
-double ka_hist_part_waited(const ka_hist_part *part, int64_t us)
-{
-    return sum_capped(&part->gap, us, part->limit_us);
 }
 
 /* ---- beyond T0 ---------------------------------------------------------- */
@@ -196,21 +66,23 @@ static void add_part(sums *s, const ka_hist_part *part, int64_t timeout_us,
                      const ka_survival *survival)
 {
     int64_t limit_us = part->limit_us;
-    double gaps = count_from(&part->gap, 0), cut = (double)part->cut;
+    double gaps = (double)ka_hist_count(&part->gap);
+    double cut = (double)part->cut;
     double requests = (double)part->opens + (double)part->joined + gaps;
-    double longer = count_above(&part->gap, timeout_us, limit_us);
+    double longer = ka_histsweep_above(&part->gap, timeout_us, limit_us);
 
     s->requests += requests;
     s->opened += (double)part->opens + longer;
     s->covered += timeout_us <= limit_us ? requests : 0;
     if (timeout_us < 0) {
         s->opened += (double)part->parted;
-        s->timed_out += longer + count_from(&part->tail, 0) + cut;
+        s->timed_out += longer + (double)ka_hist_count(&part->tail) + cut;
         return;
     }
-    s->idle_us += sum_capped(&part->gap, timeout_us, limit_us) +
-                  sum_capped(&part->tail, timeout_us, limit_us);
-    s->timed_out += longer + count_above(&part->tail, timeout_us, limit_us);
+    s->idle_us += ka_histsweep_capped(&part->gap, timeout_us, limit_us) +
+                  ka_histsweep_capped(&part->tail, timeout_us, limit_us);
+    s->timed_out +=
+        longer + ka_histsweep_above(&part->tail, timeout_us, limit_us);
     limit_us = limit_us > 0 ? limit_us : 0;
     if (timeout_us <= limit_us) {
         s->timed_out += cut;

@@ -9,6 +9,8 @@
 
 /* Largest double that is a whole number and fits. */
 #define COUNT_MAX 9e15
+/* What sums of many terms may differ by. */
+#define ROUNDING 1e-6
 
 static uint64_t whole(double value)
 {
@@ -391,6 +393,26 @@ static void expected_init(expected *e, const ka_hist_traffic *t,
     *e = (expected){0};
 }
 
+/* What was counted while it happened stands.  With KeepAlive Off, and at T0,
+ * so does the most of each second: no instant was missed there. */
+static void counted(ka_outcome *out, const ka_hist_traffic *t,
+                    const ka_outcome *present)
+{
+    ka_held seconds = out->held;
+
+    if (!out->measured ||
+        !ka_curve_held(&out->held, &t->curve, out->held_mean,
+                       present->held_mean)) {
+        return;
+    }
+    if (out->timeout_us < 0 ||
+        out->held_mean >= present->held_mean * (1 - ROUNDING)) {
+        out->held.peak = seconds.peak;
+        out->held.p999 = fmin(out->held.p999, seconds.p999);
+        out->held.p99 = fmin(out->held.p99, seconds.p99);
+    }
+}
+
 static apr_status_t evaluate_at(ka_outcome *out, const ka_hist_traffic *t,
                                 const ka_outcome *present, const sums *in_force,
                                 const expected *e, int64_t timeout_us)
@@ -407,6 +429,7 @@ static apr_status_t evaluate_at(ka_outcome *out, const ka_hist_traffic *t,
         timeout_us < 0 && is_bound(t, &s, in_force, out);
     rv = ka_levels_held(&out->held, &t->open, expect_at(&levels, e, out, t),
                         present->held_mean, out->held_mean);
+    counted(out, t, present);
     return rv ? rv
               : ka_levels_held(&out->busy, &t->busy, NULL, present->busy_mean,
                                out->busy_mean);

@@ -14,7 +14,8 @@
  *     closed by themselves (closers.h), so that T > T0
  *       keeps open  R(T) S(T)       saves  sum of S(x) over the returns x <= T
  *       is idle     integral of R(x) S(x) from T0 to T
- *   - who held at once.  Peaks, quantiles and z come from a history of single
+ *   - who held at once.  Peaks, quantiles and z are those of curve.h up to
+ *     T0; above it, and without that, they come from a history of single
  *     seconds at T0, scaled for other T as levels.h says.
  *
  * Unlike a log they show the accept term a of [M6], and lingering closes: at
@@ -36,6 +37,7 @@
 #include <apr_errno.h>
 #include <ka_histogram.h>
 #include <ka_survival.h>
+#include "curve.h"
 #include "levels.h"
 #include "outcome.h"
 
@@ -74,6 +76,7 @@ typedef struct ka_hist_traffic {
     ka_survival survival;
     ka_levels open; /* maxima of open connections at T0 */
     ka_levels busy; /* ... of busy ones */
+    ka_curve curve; /* open connections at once up to T0, if counted */
 } ka_hist_traffic;
 
 /** Empties the distributions of a part. */

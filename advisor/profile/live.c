@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "connections_priv.h"
+#include "live_curve.h"
 
 /* Recent connections that show by how many addresses a server is used. */
 #define ENOUGH_RECENT 100
@@ -316,6 +317,7 @@ void ka_live_traffic(ka_hist_traffic *out, const ka_live *live,
     }
     fill_linger(out, live);
     fill_levels(out, live, pool);
+    ka_live_curve(&out->curve, live, pool);
     ka_survival_recent(&out->survival, live->recent, live->recent_n,
                        live->snapshot.vhosts, ka_live_known_until(live), pool);
 }

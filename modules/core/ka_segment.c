@@ -22,6 +22,8 @@ static const section_rule rules[KA_SECTION_N] = {
     [KA_SECTION_RECENT] = {sizeof(ka_segment_recent), 0, KA_RECENT_MAX},
     [KA_SECTION_STATS] = {sizeof(ka_segment_stats), KA_VHOSTS_MIN,
                           KA_VHOSTS_MAX *KA_STRIPES_MAX},
+    [KA_SECTION_TICKS] = {sizeof(ka_segment_tick), 0, KA_TICKS_MAX},
+    [KA_SECTION_LEVELS] = {sizeof(ka_segment_level), 0, 64},
 };
 
 ka_gauges ka_gauges_of(uint64_t word)
@@ -51,6 +53,9 @@ void ka_segment_plan_fit(ka_segment_plan *plan)
     plan->history_n = clamp(plan->history_n, 0, KA_HISTORY_MAX);
     plan->recent_n = clamp(plan->recent_n, 0, KA_RECENT_MAX);
     plan->stripe_n = clamp(plan->stripe_n, 1, KA_STRIPES_MAX);
+    if (plan->tick_n > 0) {
+        plan->tick_n = clamp(plan->tick_n, KA_TICKS_MIN, KA_TICKS_MAX);
+    }
     while (plan->stripe_n > 1 &&
            (uint64_t)plan->stripe_n * plan->vhost_n * sizeof(ka_segment_stats) >
                STATS_BYTES_MAX) {
@@ -71,7 +76,10 @@ static uint64_t lay_out(ka_segment_section *out, const ka_segment_plan *plan)
                                       [KA_SECTION_HISTORY] = plan->history_n,
                                       [KA_SECTION_RECENT] = plan->recent_n,
                                       [KA_SECTION_STATS] =
-                                          plan->stripe_n * plan->vhost_n};
+                                          plan->stripe_n * plan->vhost_n,
+                                      [KA_SECTION_TICKS] = plan->tick_n,
+                                      [KA_SECTION_LEVELS] =
+                                          plan->tick_n ? KA_LEVEL_N : 0};
     unsigned i;
 
     for (i = 0; i < KA_SECTION_N; i++) {
@@ -137,6 +145,19 @@ bool ka_segment_fits(const ka_segment_header *header,
            memcmp(header->section, sections, sizeof(sections)) == 0;
 }
 
+/* What lies in the table of an older writer was reserved space. */
+static unsigned sections_of(const ka_segment_header *h)
+{
+    return h->minor >= 2 ? KA_SECTION_N : KA_SECTION_TICKS;
+}
+
+bool ka_segment_has_ticks(const ka_segment_header *h)
+{
+    return sections_of(h) > KA_SECTION_LEVELS &&
+           h->section[KA_SECTION_TICKS].n >= KA_TICKS_MIN &&
+           h->section[KA_SECTION_LEVELS].n >= KA_LEVEL_N;
+}
+
 /* ---- checks ---------------------------------------------------------- */
 
 static const char *check_identity(const ka_segment_header *h, uint64_t size)
@@ -193,7 +214,7 @@ static const char *check_sections(const ka_segment_header *h)
     const char *error = NULL;
     unsigned i;
 
-    for (i = 0; i < KA_SECTION_N && !error; i++) {
+    for (i = 0; i < sections_of(h) && !error; i++) {
         error = check_section(h, i);
     }
     if (error) {

@@ -10,6 +10,11 @@
  *   written  parent; under one per    one per   recent   children add,
  *   before   config_seq    child      second    conns    readers sum over
  *   `ready`  after that                                  stripes
+ *  +--------------+----------+
+ *  | tick[K]      | level[L] |   what other timeouts would hold: ka_ticks.h
+ *  +--------------+----------+
+ *   children add,  parent
+ *   parent clears
  *
  * Rules:
  * - Fixed-width fields in the machine's byte order, no pointers, no locks.
@@ -38,7 +43,7 @@
 
 #define KA_SEGMENT_MAGIC UINT64_C(0x31544154534b1a0a) /* "\n\x1aKSTAT1" */
 #define KA_SEGMENT_MAJOR 1
-#define KA_SEGMENT_MINOR 1 /* 1: ka_segment_slot.requests */
+#define KA_SEGMENT_MINOR 2 /* 1: ka_segment_slot.requests; 2: ticks, levels */
 #define KA_SEGMENT_SIZE_MAX (UINT64_C(1) << 30)
 #define KA_SEGMENT_STALE_US INT64_C(60000000)
 #define KA_SEGMENT_OTHER "(other)"
@@ -49,6 +54,8 @@ enum {
     KA_SLOTS_MAX = 65536,
     KA_HISTORY_MAX = 7 * 86400,
     KA_RECENT_MAX = 65536,
+    KA_TICKS_MIN = 64, /* if there are any */
+    KA_TICKS_MAX = 65536,
     KA_STRIPES_MAX = 64
 };
 
@@ -58,6 +65,8 @@ enum {
     KA_SECTION_HISTORY,
     KA_SECTION_RECENT,
     KA_SECTION_STATS, /* n = stripes x vhosts; vhosts of a stripe adjacent */
+    KA_SECTION_TICKS, /* since minor 2; n = 0: neither */
+    KA_SECTION_LEVELS, /* since minor 2; n = KA_LEVEL_N; behind the ticks */
     KA_SECTION_N,
     KA_SECTION_ROOM = 8
 };
@@ -65,7 +74,7 @@ enum {
 typedef struct ka_segment_section {
     uint64_t offset;
     uint32_t size; /* of one entry, a multiple of 64 */
-    uint32_t n;    /* entries; only history and recent may have none */
+    uint32_t n;    /* entries; stats, slots and vhosts have some */
 } ka_segment_section;
 
 /* The configuration in force; -1 = the server did not say. */
@@ -197,6 +206,50 @@ typedef struct ka_segment_stats { /* one per (stripe, vhost) */
     ka_hist_bin bins[KA_BINS_N];
 } ka_segment_stats;
 
+/* 2^15 us of the monotonic clock.  open and last are tagged like a second's
+ * words, tag = this tick - the one in which the segment started + 1.  What a
+ * delta adds to holds from the tick's end on: how many connections have been
+ * idle for longer than ka_ages_us[i], and of those that asked again or went
+ * only; and how many requests of a tick and more are being served.  It is told
+ * when such a time ends, of ticks long past.
+ */
+#define KA_TICK_BITS 15
+
+enum {
+    KA_AGE_N = 11,
+    KA_TICK_SERVED = KA_AGE_N,
+    KA_TICK_DELTA_N,
+    KA_LEVEL_OPEN = KA_TICK_DELTA_N, /* it has no delta: tick.open and last */
+    KA_LEVEL_N
+};
+
+typedef struct ka_segment_tick {
+    uint64_t open; /* connections, the most after a change in it */
+    uint64_t last; /* after the latest */
+    int32_t delta[KA_TICK_DELTA_N];
+} ka_segment_tick;
+
+/* What all ticks so far add up to, for one timeout: how many are held at the
+ * end of each tick.  Bins as ka_level_bin has them. */
+enum { KA_LEVEL_BITS = 21, KA_LEVEL_SUB_BITS = 6, KA_LEVEL_HOURS = 168 };
+#define KA_LEVEL_BINS                                                          \
+    ((KA_LEVEL_BITS - KA_LEVEL_SUB_BITS + 1) << KA_LEVEL_SUB_BITS)
+
+typedef struct ka_segment_hour {
+    uint32_t hour, n;      /* since the segment's start, from 1; its ticks */
+    uint64_t sum, squares; /* of what they held */
+} ka_segment_hour;
+
+typedef struct ka_segment_level {
+    uint64_t folded; /* tag of the last tick in it */
+    int64_t level;   /* its deltas' sum; open: connections */
+    uint64_t peak;   /* within ticks */
+    uint64_t sum;    /* over ticks */
+    uint64_t reserved[4];
+    uint64_t bins[KA_LEVEL_BINS];
+    ka_segment_hour hours[KA_LEVEL_HOURS]; /* [hour % KA_LEVEL_HOURS] */
+} ka_segment_level;
+
 #define KA_ASSERT_SIZE(type, size)                                             \
     _Static_assert(sizeof(type) == (size),                                     \
                    #type " changed: bump KA_SEGMENT_MAJOR")
@@ -207,6 +260,8 @@ KA_ASSERT_SIZE(ka_segment_vhost, 256);
 KA_ASSERT_SIZE(ka_segment_slot, 64);
 KA_ASSERT_SIZE(ka_segment_second, 64);
 KA_ASSERT_SIZE(ka_segment_recent, 128);
+KA_ASSERT_SIZE(ka_segment_tick, 64);
+KA_ASSERT_SIZE(ka_segment_level, 12288);
 _Static_assert(offsetof(ka_segment_header, section) == 64, "section moved");
 _Static_assert(offsetof(ka_segment_header, gauges) % 64 == 0, "hot word");
 _Static_assert(offsetof(ka_segment_header, recent_head) % 64 == 0, "hot word");
@@ -223,6 +278,7 @@ typedef struct ka_segment_plan {
     uint32_t history_n; /* seconds */
     uint32_t recent_n;
     uint32_t stripe_n;
+    uint32_t tick_n; /* 0: none */
 } ka_segment_plan;
 
 /**
@@ -241,6 +297,9 @@ uint64_t ka_segment_size(const ka_segment_plan *plan);
  */
 void ka_segment_format(void *base, const ka_segment_plan *plan, int64_t now_at,
                        int64_t now_mono);
+
+/** Whether a formatted or checked segment has ticks and levels. */
+bool ka_segment_has_ticks(const ka_segment_header *header);
 
 /** Whether a checked segment was laid out by just that plan. */
 bool ka_segment_fits(const ka_segment_header *header,

@@ -67,8 +67,9 @@ static inline size_t ka_stats_bin(uint64_t value)
 }
 
 /** ka_stats_add for the distributions by class: KA_QUANTITY_GAP, _SERVICE,
- * _TAIL; these have all the bins that there are. */
-static inline void ka_stats_add_time(ka_segment_stats *stats, unsigned quantity,
+ * _TAIL; these have all the bins that there are.  What is past the end is not
+ * counted as clamped: ka_stats_clamp does. */
+static inline void ka_stats_add_span(ka_segment_stats *stats, unsigned quantity,
                                      uint64_t us)
 {
     ka_hist_bin *bin = &stats->bins[quantity * KA_QUANTITY_BINS(KA_TIME_BITS)];
@@ -76,9 +77,20 @@ static inline void ka_stats_add_time(ka_segment_stats *stats, unsigned quantity,
     bin += ka_stats_bin(us);
     ka_atomic_add(&bin->count, 1);
     ka_atomic_add(&bin->sum, us);
+}
+
+static inline void ka_stats_clamp(ka_segment_stats *stats, uint64_t us)
+{
     if (__builtin_expect(us >> KA_TIME_BITS != 0, 0)) {
         ka_stats_count(stats, KA_COUNTER_CLAMPED, 1);
     }
+}
+
+static inline void ka_stats_add_time(ka_segment_stats *stats, unsigned quantity,
+                                     uint64_t us)
+{
+    ka_stats_add_span(stats, quantity, us);
+    ka_stats_clamp(stats, us);
 }
 
 /* Where in the history a moment lies. */

@@ -42,6 +42,13 @@ static inline ka_moment moment_of(instant now)
     return ka_writer_moment(&kastats->writer, now.second);
 }
 
+/* After a connection came or went. */
+static inline void tick_open(instant now)
+{
+    ka_ticks_open(&kastats->ticks, atomic_get(kastats->writer.header->gauges),
+                  now.us);
+}
+
 static inline unsigned place_of(const server_rec *s)
 {
     return kastats_server_of(s)->place;

@@ -141,6 +141,7 @@ static void publish(const kastats_conn *conn, int64_t now)
     if (conn->tail_us >= 0) {
         ka_stats_add_time(stats, KA_QUANTITY_TAIL + conn->served,
                           (uint64_t)conn->tail_us);
+        ka_ticks_idle(&kastats->ticks, conn->ended, now);
     }
     if (conn->closing) {
         ka_stats_add(stats, KA_QUANTITY_LINGER,
@@ -198,6 +199,7 @@ apr_status_t kastats_connection_gone(void *data)
     }
     ka_writer_open(&kastats->writer, place_of(conn->server), -1);
     ka_writer_shift(&kastats->writer, gone(conn->flight), moment_of(now));
+    tick_open(now);
     return APR_SUCCESS;
 }
 

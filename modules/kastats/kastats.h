@@ -27,6 +27,7 @@
 
 #include "ka_segment_file.h"
 #include "ka_segment_writer.h"
+#include "ka_ticks.h"
 #include "mod_kapolicy.h"
 
 /* Core objects and ours are hidden; httpd must find this one. */
@@ -45,6 +46,7 @@ typedef struct kastats_retained {
 typedef struct kastats_process {
     kastats_retained *retained;
     ka_writer writer;           /* header NULL: not attached, record nothing */
+    ka_ticks ticks;
     int generation;             /* of this child */
     struct kastats_conn **live; /* [live_n], NULL = free: connections whose
                                    pools have not gone */

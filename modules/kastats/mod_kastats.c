@@ -52,7 +52,8 @@ static ka_segment_plan plan_of(const kastats_server *settings)
                             .slot_n = kastats_slots_wanted(),
                             .history_n = (uint32_t)settings->history,
                             .recent_n = (uint32_t)settings->recent,
-                            .stripe_n = STRIPES};
+                            .stripe_n = STRIPES,
+                            .tick_n = settings->history > 0 ? KA_TICKS : 0};
 
     ka_segment_plan_fit(&plan);
     return plan;
@@ -133,6 +134,7 @@ static int post_config(apr_pool_t *pconf, apr_pool_t *plog, apr_pool_t *ptemp,
     kastats_facts_write(retained->map.header, s);
     kastats = apr_pcalloc(pconf, sizeof(*kastats));
     kastats->retained = retained;
+    kastats->ticks = ka_ticks_of(retained->map.header);
     kastats->policy = APR_RETRIEVE_OPTIONAL_FN(ka_policy_wait_get);
     return OK;
 }
@@ -159,6 +161,7 @@ static void heartbeat(void)
     ka_segment_header *header = kastats->retained->map.header;
 
     ka_segment_gauges_settle(header, &kastats->retained->settle);
+    ka_ticks_fold(&kastats->ticks, mono_now());
     __atomic_store_n(&header->heartbeat_at, apr_time_now(), __ATOMIC_RELAXED);
 }
 
@@ -181,7 +184,11 @@ static void child_status(server_rec *s, pid_t pid, ap_generation_t generation,
     (void)generation;
     (void)slot;
     if (kastats && state == MPM_CHILD_EXITED) {
-        ka_segment_slot_release(kastats->retained->map.header, (int32_t)pid);
+        ka_segment_header *header = kastats->retained->map.header;
+
+        if (ka_segment_slot_release(header, (int32_t)pid) > 0) {
+            ka_ticks_open(&kastats->ticks, header->gauges, mono_now());
+        }
         heartbeat();
     }
 }

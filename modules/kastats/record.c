@@ -46,6 +46,7 @@ static int pre_connection(conn_rec *c, void *csd)
     ka_writer_open(&kastats->writer, place_of(conn->server), 1);
     kastats_count_connection(conn, 1);
     ka_writer_shift(&kastats->writer, KA_OPENED, moment_of(now));
+    tick_open(now);
     kastats_live_add(conn);
     apr_pool_cleanup_register(c->pool, conn, kastats_connection_gone,
                               apr_pool_cleanup_null);
@@ -75,6 +76,14 @@ static __attribute__((noinline)) void switch_server(kastats_conn *conn,
     ka_writer_open(&kastats->writer, place_of(server), 1);
 }
 
+/* What short ones need not be asked for. */
+static __attribute__((noinline)) void long_gap(ka_segment_stats *stats,
+                                               uint64_t gap, int64_t begin)
+{
+    ka_stats_clamp(stats, gap);
+    ka_ticks_idle(&kastats->ticks, begin - (int64_t)gap, begin);
+}
+
 static inline void record_gap(kastats_conn *conn, server_rec *server,
                               int64_t begin)
 {
@@ -85,8 +94,11 @@ static inline void record_gap(kastats_conn *conn, server_rec *server,
         atomic_set(conn->longest_gap_us, gap);
     }
     if (stats) {
-        ka_stats_add_time(stats, KA_QUANTITY_GAP + atomic_get(conn->served),
+        ka_stats_add_span(stats, KA_QUANTITY_GAP + atomic_get(conn->served),
                           gap);
+        if (__builtin_expect(gap > KA_AGE_LEAST_US, 0)) {
+            long_gap(stats, gap, begin);
+        }
     }
     atomic_add(conn->idle_us, gap);
     atomic_set(conn->gap_us, (int64_t)gap);
@@ -199,6 +211,18 @@ static inline uint64_t body_bytes(const request_rec *r)
     return r->header_only ? 0 : (uint64_t)r->bytes_sent;
 }
 
+/* A stream does not hold its connection alone: it is left out of the ticks. */
+static __attribute__((noinline)) void
+long_service(ka_segment_stats *stats, const request_rec *r, uint64_t service)
+{
+    int64_t now = mono_now().us;
+
+    ka_stats_clamp(stats, service);
+    if (!r->connection->master) {
+        ka_ticks_served(&kastats->ticks, now - (int64_t)service, now);
+    }
+}
+
 /* Looks everything up before the first atomic, past which the compiler must
  * look it up again. */
 static inline void record_request(kastats_conn *conn, const request_rec *r,
@@ -217,8 +241,11 @@ static inline void record_request(kastats_conn *conn, const request_rec *r,
     ka_writer_child_request(&kastats->writer);
     if (stats) {
         ka_stats_count(stats, KA_COUNTER_BYTES + served, bytes);
-        ka_stats_add_time(stats, KA_QUANTITY_SERVICE + served, service);
+        ka_stats_add_span(stats, KA_QUANTITY_SERVICE + served, service);
         ka_writer_second_request(moment);
+        if (__builtin_expect(service > KA_TICK_US, 0)) {
+            long_service(stats, r, service);
+        }
     }
     if (atomic_add(conn->requests, 1) == 0 ||
         r->status == HTTP_SWITCHING_PROTOCOLS) {

@@ -313,9 +313,21 @@ static bool is_bound(const ka_hist_traffic *t, const sums *s,
                BOUND_SHARE * off->held_mean * t->window_s * 1e6;
 }
 
-/* [M4] .. [M10] */
+/* [M6] in connection-microseconds, but for what children take to warm up. */
+static double warm_us(const ka_hist_traffic *t, const sums *s, double linger_us)
+{
+    return t->busy_us + s->opened * t->accept_us + s->idle_us + linger_us;
+}
+
+/* Warming up: as measured in force, and the more the more are held. */
+static double cold_us(const ka_hist_traffic *t, double warm_us, double now_us)
+{
+    return now_us > 0 ? t->cold_us * warm_us / now_us : 0;
+}
+
+/* [M4] .. [M10].  now_us: warm_us in force. */
 static void evaluate(ka_outcome *out, const ka_hist_traffic *t, const sums *s,
-                     double linger_us, int64_t timeout_us)
+                     double linger_us, int64_t timeout_us, double now_us)
 {
     double us = t->window_s * 1e6;
 
@@ -337,7 +349,9 @@ static void evaluate(ka_outcome *out, const ka_hist_traffic *t, const sums *s,
     out->connections_per_s = s->opened / t->window_s;
     out->handshakes_saved_per_s = (s->requests - s->opened) / t->window_s;
     out->idle_mean = s->idle_us / us;
-    out->busy_mean = (t->busy_us + s->opened * t->accept_us) / us;
+    out->busy_mean = (t->busy_us + s->opened * t->accept_us +
+                      cold_us(t, warm_us(t, s, linger_us), now_us)) /
+                     us;
     out->held_mean = out->busy_mean + out->idle_mean + linger_us / us;
     out->held_per_second = timeout_us < 0 ? 0 : s->timed_out / t->window_s;
 }
@@ -415,13 +429,15 @@ static void counted(ka_outcome *out, const ka_hist_traffic *t,
 
 static apr_status_t evaluate_at(ka_outcome *out, const ka_hist_traffic *t,
                                 const ka_outcome *present, const sums *in_force,
-                                const expected *e, int64_t timeout_us)
+                                const expected *e, double now_us,
+                                int64_t timeout_us)
 {
     sums s = sums_at(t, timeout_us);
     ka_levels_expected levels;
     apr_status_t rv;
 
-    evaluate(out, t, &s, linger_at(t, &s, in_force, timeout_us), timeout_us);
+    evaluate(out, t, &s, linger_at(t, &s, in_force, timeout_us), timeout_us,
+             now_us);
     if (!(out->window_s > 0)) {
         return APR_SUCCESS;
     }
@@ -439,19 +455,20 @@ apr_status_t ka_histsweep(ka_outcome *out, const int64_t *timeouts, size_t n,
                           const ka_hist_traffic *traffic)
 {
     sums in_force = sums_in_force(traffic, 0);
+    double linger_us = traffic->linger_us + traffic->lazy_us;
+    double now_us = warm_us(traffic, &in_force, linger_us);
     apr_status_t rv = APR_SUCCESS;
     ka_outcome present;
     expected e;
     size_t i;
 
-    evaluate(&present, traffic, &in_force,
-             traffic->linger_us + traffic->lazy_us, 0);
+    evaluate(&present, traffic, &in_force, linger_us, 0, now_us);
     expected_init(&e, traffic, &present);
     for (i = 0; i < n && !rv; i++) {
         rv = timeouts[i] < (i ? timeouts[i - 1] : KA_TIMEOUT_OFF)
                  ? APR_EINVAL
                  : evaluate_at(&out[i], traffic, &present, &in_force, &e,
-                               timeouts[i]);
+                               now_us, timeouts[i]);
     }
     free(e.now);
     free(e.to);

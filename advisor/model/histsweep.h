@@ -18,8 +18,10 @@
  *     T0; above it, and without that, they come from a history of single
  *     seconds at T0, scaled for other T as levels.h says.
  *
- * Unlike a log they show the accept term a of [M6], and lingering closes: at
- * T0 just as measured, elsewhere
+ * Unlike a log they show the accept term a of [M6], what it took more in
+ * children that had to warm up, at T0 just as measured, and elsewhere as many
+ * of them as are needed to hold what is held; and lingering closes: at T0 just
+ * as measured, elsewhere
  *   - those that clients answered, by their mean for a close that the server
  *     began;
  *   - those that clients left unanswered until they next looked: for a wait of
@@ -68,6 +70,8 @@ typedef struct ka_hist_traffic {
     size_t part_n;
     double busy_us;         /* S */
     double accept_us;       /* a: mean from accept to first request */
+    double cold_us;         /* beyond a, in the first connections of children,
+                               together */
     double linger_us;       /* lingering closes that were answered, together */
     double lazy_us;         /* those left unanswered: what httpd waited */
     int64_t linger_off_us;  /* c with KeepAlive Off; 0: KA_LINGER_US */

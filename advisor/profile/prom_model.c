@@ -266,6 +266,7 @@ void ka_prom_traffic_join(ka_hist_traffic *out,
         out->part_n += t->part_n;
         out->busy_us += t->busy_us;
         out->accept_us += t->accept_us * opens_of(t);
+        out->cold_us += t->cold_us;
         opens += opens_of(t);
         out->linger_us += t->linger_us;
         out->lazy_us += t->lazy_us;

@@ -43,7 +43,8 @@
 
 #define KA_SEGMENT_MAGIC UINT64_C(0x31544154534b1a0a) /* "\n\x1aKSTAT1" */
 #define KA_SEGMENT_MAJOR 1
-#define KA_SEGMENT_MINOR 2 /* 1: ka_segment_slot.requests; 2: ticks, levels */
+#define KA_SEGMENT_MINOR 2 /* 1: ka_segment_slot.requests
+                              2: ticks, levels, header.cold_n and cold_us */
 #define KA_SEGMENT_SIZE_MAX (UINT64_C(1) << 30)
 #define KA_SEGMENT_STALE_US INT64_C(60000000)
 #define KA_SEGMENT_OTHER "(other)"
@@ -111,7 +112,9 @@ typedef struct ka_segment_header {
     uint32_t vhost_used; /* entries of vhosts with a name, "(other)" apart */
     ka_segment_config config;
     uint8_t server_version[64]; /* as the Server header; NUL-terminated */
-    uint8_t reserved1[552];
+    uint64_t cold_n;  /* children whose first connection had a request; and */
+    uint64_t cold_us; /* from their accepts to those; since minor 2 */
+    uint8_t reserved1[536];
     /* Hot words, each in a cache line of its own. */
     uint64_t gauges; /* see KA_GAUGE; all children together */
     uint64_t pad1[7];
@@ -216,7 +219,7 @@ typedef struct ka_segment_stats { /* one per (stripe, vhost) */
 #define KA_TICK_BITS 15
 
 enum {
-    KA_AGE_N = 11,
+    KA_AGE_N = 27,
     KA_TICK_SERVED = KA_AGE_N,
     KA_TICK_DELTA_N,
     KA_LEVEL_OPEN = KA_TICK_DELTA_N, /* it has no delta: tick.open and last */
@@ -260,7 +263,7 @@ KA_ASSERT_SIZE(ka_segment_vhost, 256);
 KA_ASSERT_SIZE(ka_segment_slot, 64);
 KA_ASSERT_SIZE(ka_segment_second, 64);
 KA_ASSERT_SIZE(ka_segment_recent, 128);
-KA_ASSERT_SIZE(ka_segment_tick, 64);
+KA_ASSERT_SIZE(ka_segment_tick, 128);
 KA_ASSERT_SIZE(ka_segment_level, 12288);
 _Static_assert(offsetof(ka_segment_header, section) == 64, "section moved");
 _Static_assert(offsetof(ka_segment_header, gauges) % 64 == 0, "hot word");

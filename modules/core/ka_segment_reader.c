@@ -94,6 +94,10 @@ void ka_snapshot_make(ka_snapshot *out, const ka_segment_header *header,
                          .recent_seen = load(&header->recent_head),
                          .recent_lost = load(&header->recent_lost),
                          .slot_overflow = load(&header->slot_overflow)};
+    if (header->minor >= 2) {
+        out->cold_n = load(&header->cold_n);
+        out->cold_us = load(&header->cold_us);
+    }
     out->vhosts = apr_palloc(pool, out->vhost_n * sizeof(*out->vhosts));
     config_copy(out, header);
     children_copy(out, header, pool);

@@ -5,14 +5,15 @@
 
 #include "ka_segment_writer.h"
 
-#define SECOND_US INT64_C(1000000)
+#define S INT64_C(1000000)
 #define HOUR_US UINT64_C(3600000000)
 #define LEVEL_MAX ((INT64_C(1) << KA_LEVEL_BITS) - 1)
 
 const int64_t ka_ages_us[KA_AGE_N] = {
-    KA_AGE_LEAST_US, 1 * SECOND_US,  2 * SECOND_US,  3 * SECOND_US,
-    5 * SECOND_US,   8 * SECOND_US,  15 * SECOND_US, 30 * SECOND_US,
-    60 * SECOND_US,  120 * SECOND_US, 300 * SECOND_US};
+    KA_AGE_LEAST_US, 350000, 500000, 700000, 1 * S,  3 * S / 2, 2 * S,
+    5 * S / 2,       3 * S,  4 * S,  5 * S,  6 * S,  8 * S,     10 * S,
+    12 * S,          15 * S, 20 * S, 25 * S, 30 * S, 40 * S,    50 * S,
+    60 * S,          75 * S, 90 * S, 115 * S, 180 * S, 300 * S};
 
 ka_ticks ka_ticks_of(ka_segment_header *header)
 {

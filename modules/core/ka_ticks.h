@@ -39,12 +39,13 @@
 #include "ka_segment.h"
 
 #define KA_TICK_US (INT64_C(1) << KA_TICK_BITS)
-/* Nine minutes, 1 MB. */
+/* Nine minutes, 2 MB. */
 #define KA_TICKS 16384
 
-/* Idle times that are told of, us, ascending. */
+/* Idle times that are told of, us, ascending: the timeouts that kaadvisor shows,
+ * and some between. */
 extern const int64_t ka_ages_us[KA_AGE_N];
-#define KA_AGE_LEAST_US INT64_C(500000)
+#define KA_AGE_LEAST_US INT64_C(200000)
 
 typedef struct ka_ticks {
     ka_segment_tick *ticks;                /* [n] */

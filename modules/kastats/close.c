@@ -153,6 +153,36 @@ static void publish(const kastats_conn *conn, int64_t now)
     publish_recent(conn, now);
 }
 
+/* ---- a child's first connection ------------------------------------------ */
+
+void kastats_cold_take(kastats_conn *conn)
+{
+    kastats_conn *none = NULL;
+
+    if (!atomic_get(kastats->cold)) {
+        __atomic_compare_exchange_n(&kastats->cold, &none, conn, 0,
+                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    }
+}
+
+/* Until a connection had a request the next is the first. */
+static void cold_leave(const kastats_conn *conn, bool counts)
+{
+    ka_segment_header *header = kastats->writer.header;
+
+    if (atomic_get(kastats->cold) != conn) {
+        return;
+    }
+    if (counts && conn->first_us >= 0) {
+        ka_atomic_add(&header->cold_n, 1);
+        ka_atomic_add(&header->cold_us, (uint64_t)conn->first_us);
+        atomic_set(kastats->cold, KASTATS_WARM);
+    }
+    else {
+        atomic_set(kastats->cold, NULL);
+    }
+}
+
 static ka_transition gone(uint32_t flight)
 {
     if (flight & KASTATS_CLOSING) {
@@ -189,9 +219,11 @@ apr_status_t kastats_connection_gone(void *data)
     conn->flags |= KASTATS_GONE;
     live_remove(conn);
     if (kastats_conn_is(conn, KASTATS_INTERNAL) || !stats_of(conn->server)) {
+        cold_leave(conn, false);
         leave_out(conn);
     }
     else {
+        cold_leave(conn, true);
         if (conn->reason == KA_REASON_N) {
             conn->reason = (uint8_t)kastats_reason_of_cleanup(conn);
         }

@@ -47,6 +47,8 @@ typedef struct kastats_process {
     kastats_retained *retained;
     ka_writer writer;           /* header NULL: not attached, record nothing */
     ka_ticks ticks;
+    struct kastats_conn *cold;  /* this child's first connection; NULL: none
+                                   yet; KASTATS_WARM: it has gone */
     int generation;             /* of this child */
     struct kastats_conn **live; /* [live_n], NULL = free: connections whose
                                    pools have not gone */
@@ -55,6 +57,8 @@ typedef struct kastats_process {
     bool ends_gracefully; /* its workers are joined before it exits */
     APR_OPTIONAL_FN_TYPE(ka_policy_wait_get) *policy; /* NULL: not loaded */
 } kastats_process;
+
+#define KASTATS_WARM ((struct kastats_conn *)&kastats_module)
 
 /* NULL while recording is off.  Set in post_config, before any child. */
 extern kastats_process *kastats;
@@ -158,6 +162,9 @@ void kastats_close_hooks(void);
 
 /** Counts its accept in the history, or takes that back. */
 void kastats_count_connection(const kastats_conn *conn, int32_t delta);
+
+/** Makes it this child's first connection, if there was none. */
+void kastats_cold_take(kastats_conn *conn);
 
 /** Publishes a connection: cleanup of its pool. */
 apr_status_t kastats_connection_gone(void *conn);

@@ -43,6 +43,7 @@ static int pre_connection(conn_rec *c, void *csd)
     conn->serial = (uint32_t)__atomic_add_fetch(
         &kastats->writer.header->connection_serial, 1, __ATOMIC_RELAXED);
     ap_set_module_config(c->conn_config, &kastats_module, conn);
+    kastats_cold_take(conn);
     ka_writer_open(&kastats->writer, place_of(conn->server), 1);
     kastats_count_connection(conn, 1);
     ka_writer_shift(&kastats->writer, KA_OPENED, moment_of(now));

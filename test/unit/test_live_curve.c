@@ -99,9 +99,8 @@ static void test_live_curve__peaks_of_shorter_timeouts(void **state)
     size_t i;
 
     ka_live_curve(&curve, live_of(&s, NULL, dir), dir->pool);
-    /* Off, 0.5, 1, 2, 3 s, and T0 */
-    assert_int_equal(curve.n, 6);
-    assert_near(curve.points[5].peak, 5, 0);
+    assert_int_equal(curve.n, 12); /* Off, ten ages below T0, and that */
+    assert_near(curve.points[11].peak, 5, 0);
     ka_live_traffic(&traffic, live_of(&s, NULL, dir), dir->pool);
     assert_int_equal(ka_histsweep(o, timeouts, 4, &traffic), APR_SUCCESS);
     assert_near(o[1].held.peak, 2, 0);
@@ -115,10 +114,10 @@ static void test_live_curve__peaks_of_shorter_timeouts(void **state)
     }
 }
 
-/* 3.5 s lies between the means of 3 s and of T0. */
+/* 3.2 s lies between the means of 3 and 4 s. */
 static void test_live_curve__between_ages(void **state)
 {
-    static const int64_t timeouts[] = {3 * SEC, 7 * SEC / 2, T0};
+    static const int64_t timeouts[] = {3 * SEC, 16 * SEC / 5, 4 * SEC};
     tempdir *dir = *state;
     segment s = site(dir->pool);
     ka_hist_traffic traffic;
@@ -126,7 +125,9 @@ static void test_live_curve__between_ages(void **state)
 
     ka_live_traffic(&traffic, live_of(&s, NULL, dir), dir->pool);
     assert_int_equal(ka_histsweep(o, timeouts, 3, &traffic), APR_SUCCESS);
-    assert_true(o[1].held.variance != o[0].held.variance);
+    assert_true((o[1].held.variance - o[0].held.variance) *
+                    (o[2].held.variance - o[1].held.variance) >
+                0);
     assert_in_range(o[1].held.peak, 4, 5);
 }
 
@@ -145,8 +146,8 @@ static void test_live_curve__ends_where_idle_times_are_not_told(void **state)
     s.header->heartbeat_at = STARTED + 27 * SEC;
     ka_live_curve(&curve, live_of(&s, NULL, dir), dir->pool);
     assert_int_equal(curve.n, whole.n);
-    assert_near(curve.points[2].peak, whole.points[2].peak, 0);
-    assert_near(curve.points[5].peak, 5, 0);
+    assert_near(curve.points[5].peak, whole.points[5].peak, 0);
+    assert_near(curve.points[11].peak, 5, 0);
 }
 
 static void test_live_curve__nothing_is_made_up(void **state)

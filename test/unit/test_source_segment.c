@@ -267,6 +267,34 @@ static void test_live_traffic__unanswered_and_parted(void **state)
     assert_int_equal(traffic.linger_off_us, KA_LINGER_US);
 }
 
+/* Of 90 first requests over TLS, after 1 ms each, ten more came after 9 ms: ten
+ * children's first. */
+static void test_live_traffic__first_handshakes_are_apart(void **state)
+{
+    tempdir *dir = *state;
+    segment s = segment_site(dir->pool);
+    ka_hist_traffic traffic;
+
+    segment_add(&s, 0, KA_QUANTITY_FIRST, 9000, 10);
+    s.header->cold_n = 10;
+    s.header->cold_us = 90000;
+    ka_live_traffic(&traffic, read_segment(&s, NULL, NOW, dir), dir->pool);
+    assert_near(traffic.accept_us, 1800, 1e-9); /* no TLS: chance */
+    assert_near(traffic.cold_us, 0, 0);
+
+    segment_stats(&s, 0)->counter[KA_COUNTER_TLS] = 100;
+    ka_live_traffic(&traffic, read_segment(&s, NULL, NOW, dir), dir->pool);
+    assert_near(traffic.accept_us, 1000, 1e-9);
+    assert_near(traffic.cold_us, 80000, 1e-6);
+    ka_live_traffic(&traffic, read_segment(&s, "www.example.org", NOW, dir),
+                    dir->pool);
+    assert_near(traffic.cold_us, 0, 0); /* not kept by vhost */
+
+    s.header->minor = 1; /* what lies there is anybody's */
+    ka_live_traffic(&traffic, read_segment(&s, NULL, NOW, dir), dir->pool);
+    assert_near(traffic.cold_us, 0, 0);
+}
+
 /* The history is not kept by vhost. */
 static void test_live_traffic__narrowed_has_no_levels(void **state)
 {
@@ -316,6 +344,7 @@ int main(void)
         dir_test(test_live_profile__of_the_site),
         dir_test(test_live_traffic__m4_to_m6_of_the_site),
         dir_test(test_live_traffic__unanswered_and_parted),
+        dir_test(test_live_traffic__first_handshakes_are_apart),
         dir_test(test_live_traffic__narrowed_has_no_levels),
         dir_test(test_source_segment__empty)};
 

@@ -45,3 +45,22 @@ bool ka_curve_held(ka_held *out, const ka_curve *curve, double mean,
                          : 1);
     return true;
 }
+
+bool ka_curve_held_by(ka_held *out, const ka_curve *curve,
+                      const ka_curve_means *m)
+{
+    double unanswered = fmin(m->unanswered, m->now);
+    double step = unanswered - m->answered;
+    ka_held a, b;
+
+    if (!(step > 0) || !(m->mean < unanswered) || !(m->mean > m->answered)) {
+        return ka_curve_held(out, curve, m->mean, m->now);
+    }
+    if (!ka_curve_held(&a, curve, m->answered, m->now) ||
+        !ka_curve_held(&b, curve, unanswered, m->now)) {
+        return false;
+    }
+    *out = (ka_held){.mean = m->mean};
+    interpolate(out, &a, &b, (m->mean - m->answered) / step);
+    return true;
+}

@@ -40,4 +40,16 @@ typedef struct ka_curve {
 bool ka_curve_held(ka_held *out, const ka_curve *curve, double mean,
                    double mean_now);
 
+/* Means under a timeout whose close some clients leave unanswered. */
+typedef struct ka_curve_means {
+    double answered;   /* if all clients answered */
+    double unanswered; /* if none did, and httpd waited */
+    double mean;       /* in between */
+    double now;        /* in force */
+} ka_curve_means;
+
+/** ka_curve_held there: of both, by the share of those who answer. */
+bool ka_curve_held_by(ka_held *out, const ka_curve *curve,
+                      const ka_curve_means *means);
+
 #endif

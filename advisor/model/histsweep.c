@@ -278,7 +278,7 @@ static double unanswered_at(const ka_hist_traffic *t, const sums *s,
 static double lazy_at(const ka_hist_traffic *t, const sums *s,
                       const sums *in_force, int64_t timeout_us)
 {
-    double now = unanswered_in_force(t, in_force);
+    double now = t->lazy_us > 0 ? unanswered_in_force(t, in_force) : 0;
 
     return now > 0 ? unanswered_at(t, s, timeout_us) * t->lazy_us / now
                    : t->lazy_us;
@@ -290,16 +290,15 @@ static double lazy_at(const ka_hist_traffic *t, const sums *s,
 static double linger_at(const ka_hist_traffic *t, const sums *s,
                         const sums *in_force, int64_t timeout_us)
 {
-    double lazy_us =
-        t->lazy_us > 0 ? lazy_at(t, s, in_force, timeout_us) : 0;
+    double drain_us = timeout_us < 0 ? t->drain_us : 0;
     double closes = (double)t->server_closes;
     double more = timeout_us < 0 ? s->opened - closes
                                  : s->timed_out - in_force->timed_out;
 
     if (closes <= 0) {
-        return lazy_us + t->linger_us;
+        return drain_us + t->linger_us;
     }
-    return lazy_us + fmax(0, t->linger_us + more * t->linger_us / closes);
+    return drain_us + fmax(0, t->linger_us + more * t->linger_us / closes);
 }
 
 /* Of held connections, what those who do not answer may make too many. */
@@ -407,21 +406,27 @@ static void expected_init(expected *e, const ka_hist_traffic *t,
     *e = (expected){0};
 }
 
-/* What was counted while it happened stands.  With KeepAlive Off, and at T0,
- * so does the most of each second: no instant was missed there. */
-static void counted(ka_outcome *out, const ka_hist_traffic *t,
-                    const ka_outcome *present)
+/* What was counted while it happened stands.  So does the most of each second
+ * at T0, and with KeepAlive Off, where what was counted lacks short requests:
+ * no instant was missed there. */
+static void counted(ka_outcome *out, const ka_hist_traffic *t, const sums *s,
+                    double lazy_us, double now)
 {
+    double us = t->window_s * 1e6, answered = out->held_mean - lazy_us / us;
     ka_held seconds = out->held;
+    const ka_curve_means means = {
+        .answered = answered,
+        .unanswered = answered + unanswered_at(t, s, out->timeout_us) / us,
+        .mean = out->held_mean,
+        .now = now};
 
-    if (!out->measured ||
-        !ka_curve_held(&out->held, &t->curve, out->held_mean,
-                       present->held_mean)) {
+    if (!out->measured || !ka_curve_held_by(&out->held, &t->curve, &means)) {
         return;
     }
-    if (out->timeout_us < 0 ||
-        out->held_mean >= present->held_mean * (1 - ROUNDING)) {
-        out->held.peak = seconds.peak;
+    if (out->timeout_us < 0 || out->held_mean >= now * (1 - ROUNDING)) {
+        out->held.peak = out->timeout_us < 0
+                             ? fmin(out->held.peak, seconds.peak)
+                             : seconds.peak;
         out->held.p999 = fmin(out->held.p999, seconds.p999);
         out->held.p99 = fmin(out->held.p99, seconds.p99);
     }
@@ -434,10 +439,12 @@ static apr_status_t evaluate_at(ka_outcome *out, const ka_hist_traffic *t,
 {
     sums s = sums_at(t, timeout_us);
     ka_levels_expected levels;
+    double lazy_us;
     apr_status_t rv;
 
-    evaluate(out, t, &s, linger_at(t, &s, in_force, timeout_us), timeout_us,
-             now_us);
+    lazy_us = lazy_at(t, &s, in_force, timeout_us);
+    evaluate(out, t, &s, lazy_us + linger_at(t, &s, in_force, timeout_us),
+             timeout_us, now_us);
     if (!(out->window_s > 0)) {
         return APR_SUCCESS;
     }
@@ -445,7 +452,7 @@ static apr_status_t evaluate_at(ka_outcome *out, const ka_hist_traffic *t,
         timeout_us < 0 && is_bound(t, &s, in_force, out);
     rv = ka_levels_held(&out->held, &t->open, expect_at(&levels, e, out, t),
                         present->held_mean, out->held_mean);
-    counted(out, t, present);
+    counted(out, t, &s, lazy_us, present->held_mean);
     return rv ? rv
               : ka_levels_held(&out->busy, &t->busy, NULL, present->busy_mean,
                                out->busy_mean);

@@ -31,7 +31,9 @@
  *     KeepAlive Off event has a long c: most who never come back will have
  *     closed within it, but nothing tells how soon, so all are taken to stay:
  *     held is a bound then (held_is_bound).  When they do come back, it is on
- *     any of their connections, another one's x.
+ *     any of their connections, another one's x;
+ *   - with KeepAlive Off those of slow readers, who under a timeout take part
+ *     of the idle time to read what the kernel still has.
  */
 #ifndef KA_HISTSWEEP_H
 #define KA_HISTSWEEP_H
@@ -74,6 +76,8 @@ typedef struct ka_hist_traffic {
                                together */
     double linger_us;       /* lingering closes that were answered, together */
     double lazy_us;         /* those left unanswered: what httpd waited */
+    double drain_us;        /* what httpd would linger with KeepAlive Off till
+                               slow readers have read, together */
     int64_t linger_off_us;  /* c with KeepAlive Off; 0: KA_LINGER_US */
     uint64_t server_closes; /* closes that the server began: with T0's */
     double window_s;        /* W */

@@ -254,6 +254,7 @@ static void fill_linger(ka_hist_traffic *out, const ka_live *live)
         *(i < from ? &out->linger_us : &out->lazy_us) +=
             (double)linger->bins[i].sum;
     }
+    out->drain_us = live->narrowed ? 0 : (double)live->snapshot.drain_us;
     out->linger_off_us =
         live->snapshot.config.async == 1 ? KA_LINGER_ASYNC_US : KA_LINGER_US;
 }

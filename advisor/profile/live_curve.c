@@ -9,8 +9,8 @@
 #include "../model/erlang.h"
 #include "../model/levels.h"
 
-/* Ten seconds: fewer are no distribution. */
-#define TICKS_LEAST 300
+/* Three seconds: fewer are no distribution. */
+#define TICKS_LEAST 100
 /* A timer may be late by this. */
 #define LATE_US 1000000
 
@@ -48,12 +48,14 @@ static double ticks_within(const ka_live *live, uint32_t known)
     return (fmin(last, end) - fmax(first, start)) / KA_TICK_US;
 }
 
-/* The smallest level that all but 1/parts of n ticks stay within. */
+/* The smallest level that all but 1/parts of n ticks stay within.  How long
+ * before and after a tick's end its level stood nobody knows: half a tick more
+ * is taken to be above. */
 static double quantile_but(const ka_segment_level *level, double n,
                            double parts)
 {
     size_t bin = KA_LEVEL_BINS;
-    double above = 0;
+    double above = 0.5;
 
     while (bin > 0 && above + (double)level->bins[bin - 1] <= n / parts) {
         above += (double)level->bins[--bin];
@@ -74,33 +76,27 @@ static double variance_of(const ka_segment_level *level, double n, double mean)
     return fmax(0, squares / n - mean * mean);
 }
 
-/* [M12] on the busiest hour.  Of an hour that is less than half full all is
- * taken as one with the time before: it counts only if there is no other. */
-static double workers_of(const ka_segment_level *level, const ka_held *held)
+/* The busiest hour, by three standard deviations above its mean; one that is
+ * less than half full is left out.  Without any it is the whole. */
+static void busiest_hour(ka_held *held, const ka_segment_level *level)
 {
-    double half = 3600e6 / KA_TICK_US / 2, workers = 0;
+    double half = 3600e6 / KA_TICK_US / 2, most = 0;
     size_t i;
 
+    held->busiest_mean = held->mean;
+    held->busiest_variance = held->variance;
     for (i = 0; i < KA_LEVEL_HOURS; i++) {
         const ka_segment_hour *hour = &level->hours[i];
-        double n = hour->n, mean, variance;
+        double n = hour->n, mean = n > 0 ? (double)hour->sum / n : 0;
+        double variance =
+            n > 0 ? fmax(0, (double)hour->squares / n - mean * mean) : 0;
 
-        if (n < half) {
-            continue;
-        }
-        mean = (double)hour->sum / n;
-        variance = (double)hour->squares / n - mean * mean;
-        if (mean > 0 && mean < KA_LEVEL_MAX) {
-            workers = fmax(workers, ka_workers_needed(
-                                        mean, fmax(1, variance / mean),
-                                        KA_BLOCKING));
+        if (n >= half && mean + 3 * sqrt(variance) > most) {
+            most = mean + 3 * sqrt(variance);
+            held->busiest_mean = fmin(mean, KA_LEVEL_MAX);
+            held->busiest_variance = variance;
         }
     }
-    if (workers > 0 || !(held->mean > 0)) {
-        return workers;
-    }
-    return ka_workers_needed(held->mean, fmax(1, held->variance / held->mean),
-                             KA_BLOCKING);
 }
 
 static ka_held held_of(const ka_segment_level *level, double n)
@@ -111,7 +107,12 @@ static ka_held held_of(const ka_segment_level *level, double n)
                     .peak = (double)ka_level_most(ka_level_bin(level->peak))};
 
     held.variance = variance_of(level, n, held.mean);
-    held.workers = workers_of(level, &held);
+    busiest_hour(&held, level);
+    if (held.busiest_mean > 0) {
+        held.workers = ka_workers_needed(
+            held.busiest_mean, held.busiest_variance / held.busiest_mean,
+            KA_BLOCKING); /* [M12] */
+    }
     return held;
 }
 

@@ -270,6 +270,7 @@ void ka_prom_traffic_join(ka_hist_traffic *out,
         opens += opens_of(t);
         out->linger_us += t->linger_us;
         out->lazy_us += t->lazy_us;
+        out->drain_us += t->drain_us;
         if (t->linger_off_us > out->linger_off_us) {
             out->linger_off_us = t->linger_off_us;
         }

@@ -44,7 +44,7 @@
 #define KA_SEGMENT_MAGIC UINT64_C(0x31544154534b1a0a) /* "\n\x1aKSTAT1" */
 #define KA_SEGMENT_MAJOR 1
 #define KA_SEGMENT_MINOR 2 /* 1: ka_segment_slot.requests
-                              2: ticks, levels, header.cold_n and cold_us */
+                              2: ticks, levels, header.cold_n .. drain_us */
 #define KA_SEGMENT_SIZE_MAX (UINT64_C(1) << 30)
 #define KA_SEGMENT_STALE_US INT64_C(60000000)
 #define KA_SEGMENT_OTHER "(other)"
@@ -114,7 +114,9 @@ typedef struct ka_segment_header {
     uint8_t server_version[64]; /* as the Server header; NUL-terminated */
     uint64_t cold_n;  /* children whose first connection had a request; and */
     uint64_t cold_us; /* from their accepts to those; since minor 2 */
-    uint8_t reserved1[536];
+    uint64_t drain_us; /* how long httpd would have lingered after responses to
+                          slow readers, had it closed; since minor 2 */
+    uint8_t reserved1[528];
     /* Hot words, each in a cache line of its own. */
     uint64_t gauges; /* see KA_GAUGE; all children together */
     uint64_t pad1[7];

@@ -97,6 +97,7 @@ void ka_snapshot_make(ka_snapshot *out, const ka_segment_header *header,
     if (header->minor >= 2) {
         out->cold_n = load(&header->cold_n);
         out->cold_us = load(&header->cold_us);
+        out->drain_us = load(&header->drain_us);
     }
     out->vhosts = apr_palloc(pool, out->vhost_n * sizeof(*out->vhosts));
     config_copy(out, header);

@@ -45,7 +45,8 @@ typedef struct ka_snapshot {
     uint64_t recent_seen;        /* connections that went through the ring */
     uint64_t recent_lost;        /* of them, not written */
     uint64_t slot_overflow;
-    uint64_t cold_n, cold_us; /* see ka_segment_header; 0: not counted */
+    uint64_t cold_n, cold_us, drain_us; /* see ka_segment_header; 0: not
+                                           counted */
 } ka_snapshot;
 
 /** Counters and distributions of one vhost, or of all: about 125 kB. */

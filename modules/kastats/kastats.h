@@ -8,6 +8,7 @@
  *   record.c       connections and requests begin, requests end
  *   close.c        connections end
  *   reason.c       why a connection ended
+ *   drain.c        how long its client will go on reading
  *   served.c       what served a request
  *   handler.c      the status handler
  *   show.c         its formats
@@ -172,6 +173,9 @@ apr_status_t kastats_connection_gone(void *conn);
 /** Prepares the list of live connections; p: the child's pool. */
 void kastats_live_init(apr_pool_t *p);
 void kastats_live_add(kastats_conn *conn);
+
+/** How long the client will go on reading, at most most_us; 0: not known. */
+uint64_t kastats_drain_us(conn_rec *c, uint64_t most_us);
 
 /* ---- reasons ------------------------------------------------------------- */
 

@@ -19,6 +19,12 @@
 
 #include "clock.h"
 
+/* Smaller responses fit any socket's buffer, and soon leave it. */
+#define DRAIN_BYTES 16384
+/* How long httpd waits for a client's close after a response. */
+#define LINGER_US 2000000
+#define LINGER_ASYNC_US 30000000
+
 /* ---- a connection begins ------------------------------------------------- */
 
 static int pre_connection(conn_rec *c, void *csd)
@@ -212,6 +218,22 @@ static inline uint64_t body_bytes(const request_rec *r)
     return r->header_only ? 0 : (uint64_t)r->bytes_sent;
 }
 
+/* While a connection is kept its client may take its time to read what the
+ * kernel has left; with KeepAlive Off httpd would linger for that. */
+static void drain(const request_rec *r)
+{
+    ka_segment_header *header = kastats->writer.header;
+    conn_rec *c = r->connection;
+
+    if (c->keepalive == AP_CONN_KEEPALIVE && !c->aborted &&
+        body_bytes(r) >= DRAIN_BYTES) {
+        ka_atomic_add(&header->drain_us,
+                      kastats_drain_us(c, header->config.async == 1
+                                              ? LINGER_ASYNC_US
+                                              : LINGER_US));
+    }
+}
+
 /* A stream does not hold its connection alone: it is left out of the ticks. */
 static __attribute__((noinline)) void
 long_service(ka_segment_stats *stats, const request_rec *r, uint64_t service)
@@ -221,6 +243,7 @@ long_service(ka_segment_stats *stats, const request_rec *r, uint64_t service)
     ka_stats_clamp(stats, service);
     if (!r->connection->master) {
         ka_ticks_served(&kastats->ticks, now - (int64_t)service, now);
+        drain(r);
     }
 }
 

@@ -15,11 +15,13 @@
 #include <apr_pools.h>
 
 #include "ka_segment_json.h"
+#include "ka_ticks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const ka_segment_plan plan = {
-    .vhost_n = 2, .slot_n = 2, .history_n = 4, .recent_n = 3, .stripe_n = 1};
+    .vhost_n = 2, .slot_n = 2, .history_n = 4, .recent_n = 3, .stripe_n = 1,
+    .tick_n = 64};
 
 static void check(int holds, const char *what)
 {
@@ -60,6 +62,7 @@ static void read_all(const ka_segment_header *h, apr_pool_t *pool)
     ka_json json = {.sink = swallow, .baton = &written};
     ka_segment_recent recent[10];
     ka_second seconds[10];
+    ka_segment_level *levels;
     ka_snapshot snapshot;
     size_t n, i;
 
@@ -76,6 +79,9 @@ static void read_all(const ka_segment_header *h, apr_pool_t *pool)
         check(recent[i].vhost < snapshot.vhost_n, "vhosts exist");
         check(recent[i].reason < KA_REASON_N, "reasons exist");
     }
+    levels = apr_palloc(pool, KA_LEVEL_N * sizeof(*levels));
+    ka_ticks_read(levels, h, INT64_MAX, pool);
+    ka_ticks_read(levels, h, h->heartbeat_at, pool);
     ka_segment_json(&json, h, &options, pool);
     check(written > 0, "JSON is written");
 }

@@ -61,6 +61,25 @@ static void test_curve__ends_at_its_ends(void **state)
     assert_near(held.peak, 75, 0);
 }
 
+/* A third of the way from the mean of 10 to that of 40. */
+static void test_curve__unanswered_closes_are_of_both_ends(void **state)
+{
+    const ka_curve_means third = {10, 40, 20, 40}, longer = {10, 70, 20, 40},
+                         none = {25, 25, 25, 40};
+    ka_held held = {0};
+
+    (void)state;
+    assert_true(ka_curve_held_by(&held, &curve, &third));
+    assert_near(held.mean, 20, 0);
+    assert_near(held.p999, 43, 0); /* 30 + 40 / 3 */
+    assert_near(held.variance, 50, 1e-9);
+    /* no more is held than in force */
+    assert_true(ka_curve_held_by(&held, &curve, &longer));
+    assert_near(held.p999, 43, 0);
+    assert_true(ka_curve_held_by(&held, &curve, &none));
+    assert_near(held.p999, 50, 0);
+}
+
 static void test_curve__nothing_counted_tells_nothing(void **state)
 {
     const ka_curve empty = {0}, one = {.points = points, .n = 1};
@@ -81,6 +100,7 @@ int main(void)
         unit_test(test_curve__between_by_the_mean),
         unit_test(test_curve__means_are_shares_of_the_one_in_force),
         unit_test(test_curve__ends_at_its_ends),
+        unit_test(test_curve__unanswered_closes_are_of_both_ends),
         unit_test(test_curve__nothing_counted_tells_nothing)};
 
     return unit_main(tests);

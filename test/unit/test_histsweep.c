@@ -388,6 +388,27 @@ static void test_histsweep_m6__warming_up_goes_with_what_is_held(void **state)
     assert_near(o[0].held_mean, 0.21, 1e-9);
 }
 
+/* Under a timeout what slow readers have left to read is idle time. */
+static void test_histsweep_m6__slow_readers_linger_with_off(void **state)
+{
+    static const int64_t timeouts[] = {KA_TIMEOUT_OFF, T0};
+    ka_hist_part part;
+    ka_hist_traffic traffic = {.parts = &part,
+                               .part_n = 1,
+                               .busy_us = 20e6,
+                               .drain_us = 3e6,
+                               .window_s = 100};
+    ka_outcome o[2];
+
+    (void)state;
+    ka_hist_part_init(&part);
+    part.opens = part.cut = 10;
+    part.limit_us = T0;
+    ka_histsweep(o, timeouts, 2, &traffic);
+    assert_near(o[0].held_mean, 0.23, 1e-9);
+    assert_near(o[1].held_mean, 0.7, 1e-9);
+}
+
 /* Who leaves a close unanswered comes back when the wait is over: a wait of x
  * lingers min(c, x - T). */
 static void test_histsweep_m6__unanswered_closes_last_as_waits_do(void **state)
@@ -514,6 +535,7 @@ int main(void)
         unit_test(test_histsweep_m11__peaks_from_maxima_of_seconds),
         unit_test(test_histsweep_m6__accept_and_linger),
         unit_test(test_histsweep_m6__warming_up_goes_with_what_is_held),
+        unit_test(test_histsweep_m6__slow_readers_linger_with_off),
         unit_test(test_histsweep_m6__unanswered_closes_last_as_waits_do),
         unit_test(test_histsweep_m4__pipelined_requests_open_with_off),
         unit_test(test_histsweep__parts_add_up),

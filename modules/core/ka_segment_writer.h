@@ -51,18 +51,15 @@ static inline void ka_stats_count(ka_segment_stats *stats, unsigned counter,
  * if it is past the end. */
 void ka_stats_add(ka_segment_stats *stats, unsigned quantity, uint64_t value);
 
-/** ka_hist_bin_index without the call; a unit test holds them together. */
+/** ka_hist_bin_index without a call or a branch; a unit test holds them
+ * together. */
 static inline size_t ka_stats_bin(uint64_t value)
 {
+    const uint64_t least = UINT64_C(1) << KA_HIST_SUB_BITS;
     unsigned shift;
 
-    if (value < UINT64_C(1) << KA_HIST_SUB_BITS) {
-        return value;
-    }
-    if (__builtin_expect(value >= KA_HIST_MAX, 0)) {
-        return KA_HIST_BINS - 1;
-    }
-    shift = 63u - (unsigned)__builtin_clzll(value) - KA_HIST_SUB_BITS;
+    value = value < KA_HIST_MAX ? value : KA_HIST_MAX - 1;
+    shift = 63u - (unsigned)__builtin_clzll(value | least) - KA_HIST_SUB_BITS;
     return ((size_t)shift << KA_HIST_SUB_BITS) + (size_t)(value >> shift);
 }
 
@@ -86,6 +83,7 @@ static inline void ka_stats_clamp(ka_segment_stats *stats, uint64_t us)
     }
 }
 
+/** Both. */
 static inline void ka_stats_add_time(ka_segment_stats *stats, unsigned quantity,
                                      uint64_t us)
 {

@@ -83,14 +83,6 @@ static __attribute__((noinline)) void switch_server(kastats_conn *conn,
     ka_writer_open(&kastats->writer, place_of(server), 1);
 }
 
-/* What short ones need not be asked for. */
-static __attribute__((noinline)) void long_gap(ka_segment_stats *stats,
-                                               uint64_t gap, int64_t begin)
-{
-    ka_stats_clamp(stats, gap);
-    ka_ticks_idle(&kastats->ticks, begin - (int64_t)gap, begin);
-}
-
 static inline void record_gap(kastats_conn *conn, server_rec *server,
                               int64_t begin)
 {
@@ -103,9 +95,6 @@ static inline void record_gap(kastats_conn *conn, server_rec *server,
     if (stats) {
         ka_stats_add_span(stats, KA_QUANTITY_GAP + atomic_get(conn->served),
                           gap);
-        if (__builtin_expect(gap > KA_AGE_LEAST_US, 0)) {
-            long_gap(stats, gap, begin);
-        }
     }
     atomic_add(conn->idle_us, gap);
     atomic_set(conn->gap_us, (int64_t)gap);
@@ -175,23 +164,51 @@ request_begin(kastats_conn *conn, request_rec *r, instant now)
     return begin;
 }
 
+/* What short gaps need not be asked for.  The latest one need not have been
+ * before this request. */
+static __attribute__((noinline)) void
+long_gap(const kastats_conn *conn, const request_rec *r, int64_t begin)
+{
+    int64_t gap = atomic_get(conn->gap_us);
+
+    if (atomic_get(conn->gap_end) == begin && stats_of(r->server) &&
+        !r->connection->data_in_input_filters) {
+        ka_stats_clamp(stats_of(r->server), (uint64_t)gap);
+        ka_ticks_idle(&kastats->ticks, begin - gap, begin);
+    }
+}
+
+/* Last of all, from what the connection keeps: nothing is held ready for it. */
+static inline void look_at_gap(const kastats_conn *conn, const request_rec *r,
+                               int64_t begin)
+{
+    if (__builtin_expect(atomic_get(conn->gap_us) > KA_AGE_LEAST_US, 0)) {
+        long_gap(conn, r, begin);
+    }
+}
+
 /* For a request that was refused before any hook ran. */
 static __attribute__((noinline)) int64_t late_begin(kastats_conn *conn,
                                                     request_rec *r)
 {
-    return request_begin(conn, r, mono_now());
+    int64_t begin = request_begin(conn, r, mono_now());
+
+    look_at_gap(conn, r, begin);
+    return begin;
 }
 
 static int post_read_request(request_rec *r)
 {
     kastats_conn *conn;
+    int64_t begin;
 
     if (!kastats || r->main || r->prev ||
         !(conn = kastats_conn_of(r->connection))) {
         return DECLINED;
     }
-    kastats_word_set(r, (uintptr_t)request_begin(conn, r, mono_now())
-                            << KASTATS_WORD_SHIFT);
+    begin = request_begin(conn, r, mono_now());
+    kastats_word_set(r, (uintptr_t)begin << KASTATS_WORD_SHIFT);
+    look_at_gap(conn, r, begin);
     return DECLINED;
 }
 
@@ -235,11 +252,15 @@ static void drain(const request_rec *r)
 }
 
 /* A stream does not hold its connection alone: it is left out of the ticks. */
-static __attribute__((noinline)) void
-long_service(ka_segment_stats *stats, const request_rec *r, uint64_t service)
+static __attribute__((noinline)) void long_service(const request_rec *r,
+                                                   uint64_t service)
 {
+    ka_segment_stats *stats = stats_of(r->server);
     int64_t now = mono_now().us;
 
+    if (!stats) {
+        return;
+    }
     ka_stats_clamp(stats, service);
     if (!r->connection->master) {
         ka_ticks_served(&kastats->ticks, now - (int64_t)service, now);
@@ -267,9 +288,6 @@ static inline void record_request(kastats_conn *conn, const request_rec *r,
         ka_stats_count(stats, KA_COUNTER_BYTES + served, bytes);
         ka_stats_add_span(stats, KA_QUANTITY_SERVICE + served, service);
         ka_writer_second_request(moment);
-        if (__builtin_expect(service > KA_TICK_US, 0)) {
-            long_service(stats, r, service);
-        }
     }
     if (atomic_add(conn->requests, 1) == 0 ||
         r->status == HTTP_SWITCHING_PROTOCOLS) {
@@ -278,6 +296,9 @@ static inline void record_request(kastats_conn *conn, const request_rec *r,
     atomic_set(conn->served, (uint8_t)served);
     atomic_add(conn->service_us, service);
     atomic_add(conn->bytes, bytes);
+    if (__builtin_expect(service > KA_TICK_US, 0)) {
+        long_service(r, service);
+    }
 }
 
 /* A read that timed out before there was a request line is logged as 408. */

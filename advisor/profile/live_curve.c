@@ -57,7 +57,9 @@ static double quantile_but(const ka_segment_level *level, double n,
     size_t bin = KA_LEVEL_BINS;
     double above = 0.5;
 
-    while (bin > 0 && above + (double)level->bins[bin - 1] <= n / parts) {
+    while (bin > 0 &&
+           (level->bins[bin - 1] == 0 ||
+            above + (double)level->bins[bin - 1] <= n / parts)) {
         above += (double)level->bins[--bin];
     }
     return bin > 0 ? (double)ka_level_most(bin - 1) : 0;

@@ -22,6 +22,9 @@ static void interpolate(ka_held *out, const ka_held *a, const ka_held *b,
     out->p999 = whole_between(a->p999, b->p999, share);
     out->peak = whole_between(a->peak, b->peak, share);
     out->workers = whole_between(a->workers, b->workers, share);
+    out->busiest_mean = between(a->busiest_mean, b->busiest_mean, share);
+    out->busiest_variance =
+        between(a->busiest_variance, b->busiest_variance, share);
 }
 
 bool ka_curve_held(ka_held *out, const ka_curve *curve, double mean,

@@ -32,8 +32,7 @@ typedef struct ka_curve {
 
 /**
  * The distribution under a timeout up to the one in force.
- * @param out   its mean is `mean`; variance, quantiles, peak and workers are
- *              interpolated
+ * @param out   its mean is `mean`; all else is interpolated
  * @param mean, mean_now  under that timeout, and in force
  * @return false: out untouched, since nothing was counted
  */

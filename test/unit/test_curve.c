@@ -5,9 +5,9 @@
 static const ka_held points[] = {
     {.mean = 2, .variance = 4, .p99 = 6, .p999 = 8, .peak = 10, .workers = 11},
     {.mean = 10, .variance = 30, .p99 = 20, .p999 = 30, .peak = 31,
-     .workers = 33},
+     .workers = 33, .busiest_mean = 12, .busiest_variance = 40},
     {.mean = 40, .variance = 90, .p99 = 60, .p999 = 70, .peak = 75,
-     .workers = 80}};
+     .workers = 80, .busiest_mean = 50, .busiest_variance = 100}};
 static const ka_curve curve = {.points = points, .n = 3};
 
 static void test_curve__a_point_is_itself(void **state)
@@ -35,6 +35,8 @@ static void test_curve__between_by_the_mean(void **state)
     assert_true(ka_curve_held(&held, &curve, 25, 40));
     assert_near(held.p999, 50, 0);
     assert_near(held.peak, 53, 0);
+    assert_near(held.busiest_mean, 31, 1e-9);
+    assert_near(held.busiest_variance, 70, 1e-9);
     assert_true(ka_curve_held(&held, &curve, 4, 40));
     assert_near(held.p999, 14, 0); /* 8 + 22 / 4, a whole number */
 }

@@ -420,7 +420,9 @@ static void counted(ka_outcome *out, const ka_hist_traffic *t, const sums *s,
         .mean = out->held_mean,
         .now = now};
 
-    if (!out->measured || !ka_curve_held_by(&out->held, &t->curve, &means)) {
+    /* Held may be a bound that nothing was counted up to. */
+    if (!out->measured || out->held_mean > now * (1 + ROUNDING) ||
+        !ka_curve_held_by(&out->held, &t->curve, &means)) {
         return;
     }
     if (out->timeout_us < 0 || out->held_mean >= now * (1 - ROUNDING)) {

@@ -42,8 +42,8 @@
 /* Nine minutes, 2 MB. */
 #define KA_TICKS 16384
 
-/* Idle times that are told of, us, ascending: the timeouts that kaadvisor shows,
- * and some between. */
+/* Idle times that are told of, us, ascending: the timeouts that kaadvisor
+ * shows, and some between. */
 extern const int64_t ka_ages_us[KA_AGE_N];
 #define KA_AGE_LEAST_US INT64_C(200000)
 

@@ -156,13 +156,15 @@ check-unit: $(UNIT_BIN)
 	xargs -n 1 -P $(JOBS:-j%=%) sh -c 'said=$$("$$0" 2>&1); failed=$$?; \
 	    printf "== %s\n%s\n" "$$0" "$$said"; exit $$((failed != 0))'
 
-# Runs side by side: tests of a server wait most of the time, those of the
-# command compute, those with peers of their own (Prometheus, the demo) do both.
-# With --last-failed a run may have nothing to do (status 5).
+# Three runs side by side, of about the same time: mod_kastats; mod_kapolicy and
+# tests with peers of their own (Prometheus, the demo); the command.  The first
+# two wait most of the time.  With --last-failed a run may have nothing to do
+# (status 5).
 E2E_ALL     = $(sort $(wildcard test/e2e/test_*.py))
-E2E_server  = $(filter test/e2e/test_1% test/e2e/test_6%,$(E2E_ALL))
-E2E_peers   = $(filter test/e2e/test_36% test/e2e/test_39%,$(E2E_ALL))
-E2E_command = $(filter-out $(E2E_server) $(E2E_peers),$(E2E_ALL))
+E2E_kastats = $(filter test/e2e/test_1%,$(E2E_ALL))
+E2E_others  = $(filter test/e2e/test_36% test/e2e/test_39% test/e2e/test_6%,\
+                $(E2E_ALL))
+E2E_command = $(filter-out $(E2E_kastats) $(E2E_others),$(E2E_ALL))
 
 check-e2e: all $(VISITORS)
 	@run() { \
@@ -171,14 +173,14 @@ check-e2e: all $(VISITORS)
 	        -o cache_dir=$(abspath $(BUILD))/pytest-$$name "$$@"; \
 	    status=$$?; [ $$status = 0 ] || [ $$status = 5 ]; \
 	}; \
-	run server $(E2E_server) >$(BUILD)/e2e-server.log 2>&1 & server=$$!; \
-	run peers $(E2E_peers) >$(BUILD)/e2e-peers.log 2>&1 & peers=$$!; \
+	run kastats $(E2E_kastats) >$(BUILD)/e2e-kastats.log 2>&1 & kastats=$$!; \
+	run others $(E2E_others) >$(BUILD)/e2e-others.log 2>&1 & others=$$!; \
 	failed=0; \
 	echo "== end-to-end tests: the command, and beside it the others"; \
 	run command $(E2E_command) || failed=1; \
-	wait $$peers || failed=1; \
-	wait $$server || failed=1; \
-	for name in peers server; do \
+	wait $$others || failed=1; \
+	wait $$kastats || failed=1; \
+	for name in others kastats; do \
 	    echo "== end-to-end tests: $$name"; cat $(BUILD)/e2e-$$name.log; \
 	done; exit $$failed
 

@@ -123,6 +123,7 @@ typedef struct writer {
     apr_pool_t *pool;
 } writer;
 
+/* Of lines that are proposed; there are fewer. */
 #define LINES_MAX 16
 
 static void add(writer *w, const char *line)
@@ -238,15 +239,16 @@ static bool keep_present(ka_decision *d)
         first =
             is_ours(ka_cfg_node_at(tree, i)) ? ka_cfg_node_at(tree, i) : NULL;
     }
-    for (i = 0; first && i < n && out->line_n < LINES_MAX; i++) {
+    if (!first) {
+        return false;
+    }
+    out->lines = apr_palloc(d->pool, (size_t)n * sizeof(*out->lines));
+    for (i = 0; i < n; i++) {
         const ka_cfg_node *node = ka_cfg_node_at(tree, i);
 
         if (is_policy_of(node, first->file)) {
             add(&w, apr_pstrcat(d->pool, node->name, " ", node->args, NULL));
         }
-    }
-    if (!first) {
-        return false;
     }
     out->active = out->kept = true;
     out->to_use =
@@ -310,10 +312,10 @@ void ka_advise_policy(ka_decision *d)
         !r->answers[0].supply.holds_idle) {
         return;
     }
-    r->policy.lines = apr_palloc(d->pool, LINES_MAX * sizeof(char *));
     if (keep_present(d)) {
         return;
     }
+    r->policy.lines = apr_palloc(d->pool, LINES_MAX * sizeof(char *));
     ka_policy_choose_classes(&r->policy.by_class, d, &r->answers[0]);
     advise_load(d, &r->answers[0]);
     advise_proxy(d, &r->answers[0]);

@@ -117,7 +117,8 @@ static bool is_too_long(const server_rec *limit, const kapolicy_want *want)
     return want->us > limit->keep_alive_timeout;
 }
 
-/* Of one server: what it asks for, and on a virtual host what the main server does. */
+/* Of one server: what it asks for, and on a virtual host what the main server
+ * does. */
 static bool check_server(const server_rec *main_server, const server_rec *s,
                          const kapolicy_want *inherited)
 {
@@ -139,9 +140,11 @@ static bool check_server(const server_rec *main_server, const server_rec *s,
 int kapolicy_check(server_rec *main_server, bool async)
 {
     const kapolicy_server *conf = kapolicy_server_of(main_server);
-    const kapolicy_want adaptive = {conf->has_adaptive ? conf->adaptive.max_us : 0,
-                           "KAPolicyAdaptive", NULL};
-    const kapolicy_want inherited = {conf->longest_us, "KAPolicy", conf->longest_at};
+    const kapolicy_want adaptive = {
+        conf->has_adaptive ? conf->adaptive.max_us : 0, "KAPolicyAdaptive",
+        NULL};
+    const kapolicy_want inherited = {conf->longest_us, "KAPolicy",
+                                     conf->longest_at};
     const server_rec *s;
     bool good = true;
 

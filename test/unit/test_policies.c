@@ -358,6 +358,25 @@ static void test_policies__what_is_in_force_stays(void **state)
     assert_false(p->by_class.proposed || p->by_load.proposed);
 }
 
+/* All of them, however many. */
+static void test_policies__no_rule_in_force_is_lost(void **state)
+{
+    fixture *f = make_parts(POOL(state));
+    char *conf = LOADED "KAPolicy close served=dynamic,proxy\n";
+    const ka_policy_advice *p;
+    int i;
+
+    for (i = 0; i < 40; i++) {
+        conf = apr_psprintf(POOL(state), "%sKAPolicy close status=%d\n", conf,
+                            400 + i);
+    }
+    set_site(f, TREE(state), conf);
+    p = advised(f, POOL(state));
+    assert_true(p->kept);
+    assert_int_equal(p->line_n, 41);
+    assert_string_equal(p->lines[40], "KAPolicy close status=439");
+}
+
 /* By load only where it was played, and nobody waits longer for it than where
  * it fits. */
 static void test_policies__by_load_in_force_where_nobody_waits(void **state)
@@ -398,6 +417,7 @@ int main(void)
         hosttree_test(test_policies__r1_the_proxys_addresses_alone),
         hosttree_test(test_policies__in_force_where_httpd_has_the_module),
         hosttree_test(test_policies__what_is_in_force_stays),
+        hosttree_test(test_policies__no_rule_in_force_is_lost),
         hosttree_test(test_policies__by_load_in_force_where_nobody_waits),
         hosttree_test(test_policies__an_unknown_mpm_may_be_event)};
 

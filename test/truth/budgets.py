@@ -43,6 +43,11 @@ MISSES = (
          "part of the idle time. A log does not tell it apart; mod_kastats "
          "looks at what is left in its own socket, not in the client's: these "
          "do not read what has come."),
+    Miss("handshake", lambda run, row, plan:
+         run["scenario"] == "tls" and row.source == "log"
+         and row.quantity == "mean" and not row.timeout_s, 0.10,
+         "A log begins with the request: what a handshake took before it is "
+         "not there. With KeepAlive Off each request has one."),
     Miss("unanswered", lambda run, row, plan:
          run["scenario"] == "lazy" and row.source == "segment"
          and is_peak(row) and row.timeout_s < plan.learn_s, 0.15,

@@ -284,9 +284,13 @@ async def visit(port, seconds):
 
 
 def free_port():
-    with socket.socket() as s:
-        s.bind((HOST, 0))
-        print(s.getsockname()[1])
+    """Not one that the system might give an outgoing connection meanwhile."""
+    while True:
+        port = random.randrange(10000, 32000)
+        with socket.socket() as s, contextlib.suppress(OSError):
+            s.bind((HOST, port))
+            print(port)
+            return
 
 
 def fetch(url):

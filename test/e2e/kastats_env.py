@@ -11,6 +11,7 @@ import http.client
 import json
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -80,14 +81,28 @@ STOP_NOISE = re.compile(r"Bad file descriptor: AH0309[0-9]: .*pollset|"
                         r"exit signal Segmentation fault")
 
 
+# The system gives outgoing connections the ports above, by default: one that
+# was free would be taken while a server starts.
+PORTS = range(10000, 32000)
+
+
+def is_free(port):
+    with socket.socket() as s:
+        try:
+            s.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
 def free_ports(n):
-    """Ports that were free just now."""
-    socks = [socket.socket() for _ in range(n)]
-    for s in socks:
-        s.bind(("127.0.0.1", 0))
-    ports = [s.getsockname()[1] for s in socks]
-    for s in socks:
-        s.close()
+    """Ports that were free just now; other runs choose as well, so they are
+    drawn."""
+    ports = []
+    while len(ports) < n:
+        port = random.choice(PORTS)
+        if port not in ports and is_free(port):
+            ports.append(port)
     return ports
 
 
@@ -161,15 +176,17 @@ class Httpd:
     def start(self):
         self.write_conf()
         # A session of its own: httpd ends its whole process group.
-        self.process = subprocess.Popen(
-            self.command("-DFOREGROUND"), stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            start_new_session=True)
+        with open(self.root / "stderr.log", "w") as said:
+            self.process = subprocess.Popen(
+                self.command("-DFOREGROUND"), stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL, stderr=said,
+                start_new_session=True)
         wait_for(self.answers, "httpd answers")
         return self
 
     def answers(self):
-        assert self.process.poll() is None, "httpd ended: " + self.log()
+        assert self.process.poll() is None, "httpd ended: " + self.log() \
+            + (self.root / "stderr.log").read_text(errors="replace")
         with contextlib.suppress(OSError, http.client.HTTPException):
             self.ask_once("/")
             return True
@@ -234,7 +251,8 @@ class Httpd:
         def asked():
             with contextlib.suppress(OSError, http.client.HTTPException):
                 return self.ask_once(path, method)
-            assert self.process.poll() is None, "httpd ended: " + self.log()
+            assert self.process.poll() is None, "httpd ended: " + self.log() \
+            + (self.root / "stderr.log").read_text(errors="replace")
             return None
 
         return wait_for(asked, "an answer")

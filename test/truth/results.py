@@ -118,8 +118,7 @@ def machine(plan):
                              text=True, check=False).stdout.split("\n")[0]
     return (f"Last run: {version.replace('Server version: ', '')}, Linux "
             f"{platform.release()}, seed {plan.seed}, visitors arriving for "
-            f"{plan.seconds} s. httpd and visitors ran at realtime priority; "
-            "other work shared the machine.")
+            f"{plan.seconds} s. httpd and visitors ran at realtime priority.")
 
 
 def worst(run, plan, source, quantity):

@@ -70,8 +70,9 @@ def make_log(lines, shape="sorted"):
     clients = max(lines // 20, 1)
     path = os.path.join(BUILD, "bench", "%s-%d.log" % (shape, lines))
     if not os.path.exists(path):
+        binary = generator()
         with open(path + ".part", "wb") as out:
-            subprocess.run([generator(), str(lines), str(clients), "1", shape],
+            subprocess.run([binary, str(lines), str(clients), "1", shape],
                            stdout=out, check=True)
         os.rename(path + ".part", path)
     return path

@@ -74,12 +74,6 @@ static json_t *unknown(const ka_server *facts, apr_pool_t *pool)
 /* ---- timeouts and answers --------------------------------------------------
  */
 
-/* KeepAlive Off is a timeout of 0 that says so. */
-static json_t *timeout_s(int64_t us)
-{
-    return us == KA_TIMEOUT_OFF ? json_real(0) : ka_doc_seconds(us);
-}
-
 static json_t *fits_json(int fits)
 {
     return fits < 0 ? json_null() : json_boolean(fits);
@@ -126,7 +120,7 @@ static json_t *timeout_json(const ka_report *report, size_t i)
                             ? &report->answers[0].fits[i]
                             : NULL;
     json_t *object = json_pack(
-        "{s:o, s:b, s:b, s:o}", "timeout_s", timeout_s(a->timeout_us),
+        "{s:o, s:b, s:b, s:o}", "timeout_s", ka_doc_timeout(a->timeout_us),
         "keep_alive", a->timeout_us != KA_TIMEOUT_OFF, "measured",
         (int)a->measured, "connections",
         ka_doc_bracket_whole(bracketed(report), (int64_t)a->connections,
@@ -180,7 +174,8 @@ static json_t *fits(const ka_report *report, const ka_mpm_answer *answer)
         json_array_append_new(
             array,
             json_pack(
-                "{s:o, s:b, s:o, s:o, s:o, s:o}", "timeout_s", timeout_s(us),
+                "{s:o, s:b, s:o, s:o, s:o, s:o}", "timeout_s",
+                ka_doc_timeout(us),
                 "keep_alive", us != KA_TIMEOUT_OFF, "workers_needed",
                 ka_workers_known(report, answer, i) ? workers_json(fit->workers)
                                                     : json_null(),
@@ -231,10 +226,11 @@ static json_t *choice(const ka_report *report, const ka_mpm_answer *answer)
         return json_null();
     }
     return json_pack(
-        "{s:o, s:b, s:s, s:o, s:o, s:b, s:b, s:o}", "timeout_s", timeout_s(us),
+        "{s:o, s:b, s:s, s:o, s:o, s:b, s:b, s:o}", "timeout_s",
+        ka_doc_timeout(us),
         "keep_alive", us != KA_TIMEOUT_OFF, "reason", reasons[c->reason],
-        "knee_s", timeout_s(c->knee_us), "fit_s",
-        c->fit_known ? timeout_s(c->fit_us) : json_null(), "fit_known",
+        "knee_s", ka_doc_timeout(c->knee_us), "fit_s",
+        c->fit_known ? ka_doc_timeout(c->fit_us) : json_null(), "fit_known",
         (int)c->fit_known, "infeasible", (int)c->infeasible, "reuse_cap",
         ka_doc_number(c->reuse_cap));
 }

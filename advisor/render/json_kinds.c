@@ -10,11 +10,6 @@ static json_t *known(bool is, double value)
     return is ? ka_doc_number(value) : json_null();
 }
 
-static json_t *timeout(int64_t us)
-{
-    return us == KA_TIMEOUT_OFF ? json_real(0) : ka_doc_seconds(us);
-}
-
 static json_t *class_json(const ka_class_advice *c)
 {
     return json_pack(
@@ -28,7 +23,8 @@ static json_t *class_json(const ka_class_advice *c)
         known(c->idle_known, c->idle_mean), "alone_keep_alive",
         c->idle_known ? json_boolean(c->alone_us != KA_TIMEOUT_OFF)
                       : json_null(),
-        "alone_timeout_s", c->idle_known ? timeout(c->alone_us) : json_null(),
+        "alone_timeout_s",
+        c->idle_known ? ka_doc_timeout(c->alone_us) : json_null(),
         "alone_longer",
         c->idle_known ? json_boolean(c->alone_longer) : json_null(),
         "opens_per_s", known(c->idle_known, c->opens_per_s), "close_pays",
@@ -48,7 +44,8 @@ json_t *ka_doc_kinds(const ka_report *report, apr_pool_t *pool)
     for (i = 0; i < by->line_n; i++) {
         json_array_append_new(lines, ka_doc_text(by->lines[i], pool));
     }
-    object = json_pack("{s:o, s:o, s:o}", "timeout_s", timeout(by->timeout_us),
+    object = json_pack("{s:o, s:o, s:o}", "timeout_s",
+                       ka_doc_timeout(by->timeout_us),
                        "text", ka_doc_text(by->verdict, pool), "lines", lines);
     for (i = 0; i < KA_CLASS_N; i++) {
         json_object_set_new(object, keys[i], class_json(&by->classes[i]));

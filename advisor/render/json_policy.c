@@ -14,12 +14,6 @@
 
 #include <math.h>
 
-/* 0 is to close. */
-static json_t *timeout(int64_t us)
-{
-    return us == KA_TIMEOUT_OFF ? json_real(0) : ka_doc_seconds(us);
-}
-
 static json_t *workers(double n)
 {
     return isfinite(n) ? json_integer((json_int_t)ceil(n)) : json_null();
@@ -31,7 +25,7 @@ static json_t *side(const ka_policy_side *s)
 
     return json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "timeout_s",
-        timeout(o->timeout_us), "connections",
+        ka_doc_timeout(o->timeout_us), "connections",
         ka_doc_whole((int64_t)o->connections), "connections_per_s",
         ka_doc_number(o->connections_per_s), "reuse", ka_doc_number(o->reuse),
         "idle_mean", ka_doc_number(o->idle_mean), "held_mean",
@@ -45,9 +39,10 @@ static json_t *by_class(const ka_policy_by_class *by, apr_pool_t *pool)
 {
     return by->proposed
                ? json_pack("{s:o, s:o, s:b, s:o, s:o, s:o}", "static_timeout_s",
-                           timeout(by->after_us[KA_CLASS_STATIC]),
+                           ka_doc_timeout(by->after_us[KA_CLASS_STATIC]),
                            "dynamic_timeout_s",
-                           timeout(by->after_us[KA_CLASS_DYNAMIC]), "estimated",
+                           ka_doc_timeout(by->after_us[KA_CLASS_DYNAMIC]),
+                           "estimated",
                            (int)by->estimated, "one", side(&by->one), "policy",
                            side(&by->policy), "because",
                            ka_doc_text(by->because, pool))
@@ -93,8 +88,8 @@ static json_t *by_proxy(const ka_policy_by_proxy *by, apr_pool_t *pool)
 {
     return by->proposed
                ? json_pack("{s:o, s:o, s:o, s:o, s:o}", "proxy_timeout_s",
-                           timeout(by->proxy_us), "others_timeout_s",
-                           timeout(by->others_us), "all", side(&by->all),
+                           ka_doc_timeout(by->proxy_us), "others_timeout_s",
+                           ka_doc_timeout(by->others_us), "all", side(&by->all),
                            "none", side(&by->none), "because",
                            ka_doc_text(by->because, pool))
                : json_null();

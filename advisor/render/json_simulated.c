@@ -1,22 +1,6 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE. */
 #include "jsonparts.h"
 
-static json_t *timeout_s(int64_t us)
-{
-    return us == KA_TIMEOUT_OFF ? json_real(0) : ka_doc_seconds(us);
-}
-
-static json_t *waits(const ka_sim_result *r)
-{
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "connections",
-                     ka_doc_whole((int64_t)r->waited), "p50_s",
-                     ka_doc_seconds(r->wait_p50_us), "p99_s",
-                     ka_doc_seconds(r->wait_p99_us), "p999_s",
-                     ka_doc_seconds(r->wait_p999_us), "max_s",
-                     ka_doc_seconds(r->wait_most_us), "waiting_peak",
-                     ka_doc_whole(r->waiting_most));
-}
-
 static json_t *run_json(const ka_simulated_run *run)
 {
     const ka_sim_result *r = &run->result;
@@ -24,10 +8,10 @@ static json_t *run_json(const ka_simulated_run *run)
     return json_pack(
         "{s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
         "s:o, s:o}",
-        "timeout_s", timeout_s(run->timeout_us), "keep_alive",
+        "timeout_s", ka_doc_timeout(run->timeout_us), "keep_alive",
         run->timeout_us != KA_TIMEOUT_OFF, "somebody_waits", (int)run->waits,
         "requests", ka_doc_whole((int64_t)r->outcome.requests), "connections",
-        ka_doc_whole((int64_t)r->outcome.connections), "wait", waits(r),
+        ka_doc_whole((int64_t)r->outcome.connections), "wait", ka_doc_waits(r),
         "refused", ka_doc_whole((int64_t)r->refused), "given_up",
         ka_doc_whole((int64_t)r->given_up), "evicted",
         ka_doc_whole((int64_t)r->evicted), "dropped",

@@ -78,6 +78,22 @@ json_t *ka_doc_seconds(int64_t us)
     return us < 0 ? json_null() : json_real((double)us / 1e6);
 }
 
+json_t *ka_doc_timeout(int64_t us)
+{
+    return us == KA_TIMEOUT_OFF ? json_real(0) : ka_doc_seconds(us);
+}
+
+json_t *ka_doc_waits(const ka_sim_result *r)
+{
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "connections",
+                     ka_doc_whole((int64_t)r->waited), "p50_s",
+                     ka_doc_seconds(r->wait_p50_us), "p99_s",
+                     ka_doc_seconds(r->wait_p99_us), "p999_s",
+                     ka_doc_seconds(r->wait_p999_us), "max_s",
+                     ka_doc_seconds(r->wait_most_us), "waiting_peak",
+                     ka_doc_whole(r->waiting_most));
+}
+
 json_t *ka_doc_time(int64_t us, apr_pool_t *pool)
 {
     return ka_doc_text(ka_words_time(pool, us), pool);

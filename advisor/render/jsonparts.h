@@ -28,6 +28,12 @@ json_t *ka_doc_whole(int64_t value);
 /** Seconds from microseconds; null if negative. */
 json_t *ka_doc_seconds(int64_t us);
 
+/** Seconds of a KeepAliveTimeout; KA_TIMEOUT_OFF, which closes, is 0. */
+json_t *ka_doc_timeout(int64_t us);
+
+/** `wait`: who waited for a worker in a simulation, and how long. */
+json_t *ka_doc_waits(const ka_sim_result *r);
+
 /** RFC 3339, UTC; null if not known. */
 json_t *ka_doc_time(int64_t us, apr_pool_t *pool);
 

@@ -69,17 +69,6 @@ static json_t *outcome(const ka_outcome *o)
         "busy", held(&o->busy));
 }
 
-static json_t *waits(const ka_sim_result *r)
-{
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "connections",
-                     ka_doc_whole((int64_t)r->waited), "p50_s",
-                     ka_doc_seconds(r->wait_p50_us), "p99_s",
-                     ka_doc_seconds(r->wait_p99_us), "p999_s",
-                     ka_doc_seconds(r->wait_p999_us), "max_s",
-                     ka_doc_seconds(r->wait_most_us), "waiting_peak",
-                     ka_doc_whole(r->waiting_most));
-}
-
 static json_t *series(const ka_sim_result *r)
 {
     json_t *points = json_array();
@@ -224,8 +213,8 @@ static json_t *run(const ka_sim_side *side, const char *verdict,
         settings(side, pool), "remarks",
         texts(side->remarks, side->remark_n, pool), "verdict",
         ka_doc_text(verdict, pool), "outcome", outcome(&r->outcome), "wait",
-        waits(r), "refused", ka_doc_whole((int64_t)r->refused), "given_up",
-        ka_doc_whole((int64_t)r->given_up), "evicted",
+        ka_doc_waits(r), "refused", ka_doc_whole((int64_t)r->refused),
+        "given_up", ka_doc_whole((int64_t)r->given_up), "evicted",
         ka_doc_whole((int64_t)r->evicted), "dropped",
         ka_doc_whole((int64_t)r->dropped), "limited",
         ka_doc_whole((int64_t)r->limited), "retired",

@@ -201,9 +201,6 @@ typedef struct kapolicy_taken {
  * @return NULL if it cannot be had: then there is no load */
 kapolicy_load *kapolicy_load_make(server_rec *s, bool async);
 
-/** In a child.  @param threads  of this child, event only */
-void kapolicy_load_child(kapolicy_load *load);
-
 /** The parent, once a second, and when a child has gone. */
 void kapolicy_load_settle(kapolicy_load *load);
 void kapolicy_load_child_gone(kapolicy_load *load, int child);

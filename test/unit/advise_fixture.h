@@ -5,6 +5,7 @@
 #ifndef KA_TEST_ADVISE_FIXTURE_H
 #define KA_TEST_ADVISE_FIXTURE_H
 
+#include <apr_strings.h>
 #include "unit.h"
 #include "advice/advise.h"
 
@@ -120,6 +121,21 @@ static inline const ka_advice *row_of(const ka_report *r, const char *directive)
         }
     }
     return NULL;
+}
+
+/* A report may be asked again. */
+static inline const ka_report *ask(fixture *f, apr_pool_t *pool)
+{
+    f->report.answer_n = 0;
+    return advise(f, pool);
+}
+
+static inline int64_t value_of(const ka_report *r, const char *directive)
+{
+    const ka_advice *row = row_of(r, directive);
+
+    assert_non_null(row);
+    return apr_atoi64(row->to);
 }
 
 static inline const char *warning_of(const ka_report *r, const char *id)

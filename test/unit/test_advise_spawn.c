@@ -53,21 +53,6 @@ static fixture *make_bursty(uint32_t burst, apr_pool_t *pool)
     return f;
 }
 
-/* A report may be asked again. */
-static const ka_report *ask(fixture *f, apr_pool_t *pool)
-{
-    f->report.answer_n = 0;
-    return advise(f, pool);
-}
-
-static int64_t value_of(const ka_report *r, const char *directive)
-{
-    const ka_advice *row = row_of(r, directive);
-
-    assert_non_null(row);
-    return apr_atoi64(row->to);
-}
-
 static double evidence_of(const ka_advice *row, const char *name)
 {
     size_t i;
